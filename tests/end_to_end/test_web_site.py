@@ -301,10 +301,10 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     run, out = tmp_path / "run", tmp_path / "site"
     settings = [f"text.{side}.{key}" for side in ("source", "target") for key in ("segmentation=bpe", "vocabulary=90")]
     settings += ["text.case_marks=true", "text.normal_form=true", "text.protected=[url,variable,number,name,list]"]
-    settings += ["training.epochs=1", "training.changes.placeholders=0.3"]
+    settings += ["text.patterns=[d e+ (?:f|g)]", "training.epochs=1", "training.changes.placeholders=0.3"]
     assert train(run, "--quiet", settings=settings) == 0
     assert main(["export", str(run), "--web", "--out", str(out), "--languages", "de", "en", "--quiet"]) == 0
-    lines = ["ab {x} c http://a.b 3.14", "AB {y} {y} Šťá", "1. ab", "d ⟦1⟧ e \ue002", "{a} " * 11 + "b"]
+    lines = ["ab {x} c http://a.b 3.14", "AB {y} {y} Šťá", "1. ab", "d ⟦1⟧ e \ue002", "{a} " * 11 + "b", "a d ee g"]
     requests = _requests(
         *({"text": line, "n_best": 3} for line in lines),
         {"text": "ab {x} c {y}", "prefix": "{y} C", "constraints": ["{x} A"]},
@@ -317,7 +317,7 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
         n_best = translator.translate(line, n_best=3)
         for ours, expected in zip(answer["results"][0]["sentences"][0]["translations"], n_best, strict=True):
             _assert_same(ours, expected)
-            for item in ("{x}", "http://a.b", "3.14", "{y}", "Šťá", "1.", "⟦1⟧", "\ue002"):
+            for item in ("{x}", "http://a.b", "3.14", "{y}", "Šťá", "1.", "⟦1⟧", "\ue002", "d ee g"):
                 assert expected.text.count(item) == line.count(item)
     expected = translator.translate("ab {x} c {y}", prefix="{y} C", constraints=["{x} A"])
     assert constrained["results"][0]["text"] == expected.text

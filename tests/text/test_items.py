@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 
 import pytest
@@ -92,6 +93,13 @@ def test_letters_do_not_go_on_with_an_item(text: str, items: list[str], restored
 
 def test_a_line_without_items_stays_as_it_is() -> None:
     assert ALL.mask("a dog") == ("a dog", None, ())
+
+
+def test_own_patterns_are_preferred_and_need_none_of_the_usual_signs() -> None:
+    pairs = [("ab cd", "ab")]
+    items = Items.of_kinds(["number", "variable"], lambda: pairs, own_patterns=["no [a-z]+", "[{]x[}]!"])
+    assert found("say no more, {x}! {x} 42", items) == ["no more", "{x}!", "{x}", "42"]
+    assert found("say no more", pickle.loads(pickle.dumps(items))) == ["no more"]
 
 
 def test_items_beyond_the_ninth_stay_text() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from dragoman.config.item_patterns import check_pattern
 from dragoman.config.schema import (
     CellConfig,
     Config,
@@ -12,6 +13,7 @@ from dragoman.config.schema import (
     MixConfig,
     ModelConfig,
     SideConfig,
+    TextConfig,
     TrainingConfig,
 )
 
@@ -43,6 +45,7 @@ def check(config: Config) -> None:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_case_marks(config)
     _check_protected(config)
+    _check_patterns(config.text)
     _check_training(config.training, model)
     _check_changes(config)
 
@@ -98,6 +101,8 @@ def turn_off_unsuitable(values: dict[str, Any], kept: Collection[str]) -> None:
         text["case_marks"] = False
     if not all(map(_may_have_placeholders, sides)) and "text.protected" not in kept:
         text["protected"] = []
+        if "text.patterns" not in kept:
+            text["patterns"] = []
     for name in changes:
         suits = all(map(_may_have_changes, sides)) and (text["protected"] or name != "placeholders")
         if not suits and f"training.changes.{name}" not in kept:
@@ -124,6 +129,13 @@ def _check_case_marks(config: Config) -> None:
                 "text.case_marks: requires segmentation bpe or unigram, whose model is trained on words in lower case, "
                 f"but text.{name}.{given}; set text.case_marks: false"
             )
+
+
+def _check_patterns(text: TextConfig) -> None:
+    if text.patterns and not text.protected:
+        raise ValueError("text.patterns: has no effect without text.protected; name kinds of items there")
+    for pattern in text.patterns:
+        check_pattern(pattern)
 
 
 def _check_protected(config: Config) -> None:

@@ -80,6 +80,10 @@ class TextConfig(Section):
             "line, with a capital that the training sources never had"
         ),
     ] = ()
+    patterns: Annotated[
+        tuple[str, ...],
+        doc("further protected items, as regular expressions, preferred to the kinds where they overlap"),
+    ] = ()
 
 
 class CleaningConfig(Section):

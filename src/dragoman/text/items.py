@@ -147,6 +147,8 @@ class Items:
         separators: Iterable[tuple[str, bool, str]] = (),
         known: WordFilter | None = None,
         foreign_words: Callable[[str], list[Span]] | None = None,
+        *,
+        anywhere: bool = False,
     ) -> None:
         """
         Args:
@@ -155,16 +157,15 @@ class Items:
                 follow, target separator).
             known: the words of the training sources; others are items if they are names. None if no names are.
             foreign_words: finds words that are items because the model does not know their letters.
+            anywhere: whether an item may have none of the characters that those of `KINDS` have.
         """
         self.patterns = tuple(patterns)
         self.separators = tuple(separators)
         self.known = known
         self.foreign_words = foreign_words
-        self._pattern = re.compile("|".join(f"(?:{one})" for one in (_OWN, *patterns)))
+        self.anywhere = anywhere
+        self._pattern = re.compile("|".join(f"(?:{one})" for one in (_OWN, *patterns)), re.ASCII)
         self._separators: dict[Separator, str] = {(mark, three): target for mark, three, target in self.separators}
-
-    def __reduce__(self) -> tuple[type[Items], tuple[object, ...]]:
-        return Items, (self.patterns, self.separators, self.known, self.foreign_words)
 
     @classmethod
     def of_kinds(
@@ -172,6 +173,7 @@ class Items:
         kinds: Iterable[ItemKind],
         pairs: Callable[[], Iterable[tuple[str, str]]],
         foreign_words: Callable[[str], list[Span]] | None = None,
+        own_patterns: Sequence[str] = (),
     ) -> Items:
         """The items of some kinds, with numbers written as the targets of training pairs write them.
 
@@ -180,22 +182,26 @@ class Items:
                 sources never had.
             pairs: reads the training pairs.
             foreign_words: as for the class; without names it is not needed.
+            own_patterns: those of the user (`text.patterns`).
         """
         wanted = set(kinds)
-        chosen = [kind.pattern for name, kind in KINDS.items() if name in wanted]
+        chosen = [*own_patterns, *(kind.pattern for name, kind in KINDS.items() if name in wanted)]
+        anywhere = bool(own_patterns)
         separators = _learnt_separators(islice(pairs(), _SAMPLE)) if "number" in wanted else ()
         if "name" not in wanted:
-            return cls(chosen, separators)
-        return cls(chosen, separators, known_words(islice(pairs(), _SAMPLE)), foreign_words)
+            return cls(chosen, separators, anywhere=anywhere)
+        known = known_words(islice(pairs(), _SAMPLE))
+        return cls(chosen, separators, known, foreign_words, anywhere=anywhere)
 
     def with_text(self, lines: Iterable[str]) -> Items:
         """The items of a model that learns these sources, too."""
         known = None if self.known is None else self.known.with_text(lines)
-        return Items(self.patterns, self.separators, known, self.foreign_words)
+        return Items(self.patterns, self.separators, known, self.foreign_words, anywhere=self.anywhere)
 
     def find(self, line: str) -> list[Span]:
         """The spans of the items of a line."""
-        found = [match.span() for match in self._pattern.finditer(line)] if _MAY_BE.search(line) else []
+        possible = self.anywhere or _MAY_BE.search(line)
+        found = [match.span() for match in self._pattern.finditer(line)] if possible else []
         names = self.known.names(line) if self.known else []
         for start, stop in (*names, *(self.foreign_words(line) if self.foreign_words else ())):
             if not any(start < end and begin < stop for begin, end in found):

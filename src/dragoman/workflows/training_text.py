@@ -28,6 +28,7 @@ from dragoman.text.segmentation.protected import ProtectedSegmentation, innermos
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import is_blank
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
+from dragoman.workflows.own_patterns import try_patterns
 from dragoman.workflows.training_steps import dropped_counts
 
 SEEN = 0.02
@@ -119,7 +120,10 @@ def prepare_text(
 
     Raises:
         InputError: a file cannot be read, or no pair is left after cleaning.
+        ConfigError: a pattern of `text.patterns` is slow, or matches most of the text.
     """
+    for warning in try_patterns(config.text.patterns, (pair.source for pair in text.pairs())):
+        console.info(warning)
     console.info("segmentation ...")
     store: Callable[..., PreparedCorpus]
     read = _ReadPairs()
@@ -167,7 +171,10 @@ def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tupl
         return source, target
     foreign = source.form.foreign_words if isinstance(source, NormalisedSegmentation) else None
     items = Items.of_kinds(
-        config.text.protected, lambda: ((pair.source, pair.target) for pair in text.pairs()), foreign
+        config.text.protected,
+        lambda: ((pair.source, pair.target) for pair in text.pairs()),
+        foreign,
+        config.text.patterns,
     )
     return (
         ProtectedSegmentation(_with_placeholders(source), items, source=True),

@@ -87,6 +87,8 @@ class _Protected(Struct, forbid_unknown_fields=True):
     foreign_words: bool
     """Whether words with letters that the sources never had are items."""
     source: bool
+    anywhere: bool = False
+    """Whether patterns of the user are among them, as `Items.anywhere`."""
 
 
 class _Description(JsonFile, frozen=True, kw_only=True):
@@ -124,7 +126,7 @@ def load_segmentation(path: Path) -> Segmentation:
     foreign_words = form.foreign_words if form and protected.foreign_words else None
     try:
         known = None if protected.known_words is None else WordFilter.of_text(protected.known_words)
-        items = Items(protected.patterns, protected.separators, known, foreign_words)
+        items = Items(protected.patterns, protected.separators, known, foreign_words, anywhere=protected.anywhere)
     except (re.error, ValueError) as error:
         raise RunError(f"{path}: is damaged: protected cannot be read: {error}; {_REMEDY}") from None
     return ProtectedSegmentation(segmentation, items, source=protected.source)

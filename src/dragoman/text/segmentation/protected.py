@@ -54,6 +54,7 @@ class ProtectedSegmentation:
             "known_words": None if items.known is None else items.known.text(),
             "foreign_words": items.foreign_words is not None,
             "source": self.source,
+            "anywhere": items.anywhere,
         }
         self.inner.save(path, {**entries, "protected": protected})
 

@@ -17,15 +17,17 @@ export class Protected {
   #pattern;
   #separators;
   #isSource;
+  #anywhere;
   #known;
   #foreignWords;
 
   /** `description` is that of `protected`; `foreignWords` finds words with letters that the model does not know. */
-  constructor(inner, { patterns, separators, known_words, foreign_words, source }, foreignWords) {
+  constructor(inner, { patterns, separators, known_words, foreign_words, source, anywhere }, foreignWords) {
     this.#inner = inner;
     this.#pattern = new RegExp(["[\\ue001-\\ue009]", ...NAMES, ...patterns].map((one) => `(?:${one})`).join("|"), "gu");
     this.#separators = new Map(separators.map(([mark, three, written]) => [`${mark} ${three}`, written]));
     this.#isSource = source;
+    this.#anywhere = anywhere;
     this.#known = known_words === null ? null : new WordFilter(known_words);
     this.#foreignWords = foreign_words ? foreignWords : () => [];
   }
@@ -69,7 +71,7 @@ export class Protected {
   }
 
   #find(line) {
-    const found = MAY_BE.test(line) ? matches(this.#pattern, line) : [];
+    const found = this.#anywhere || MAY_BE.test(line) ? matches(this.#pattern, line) : [];
     for (const [start, stop] of [...(this.#known?.names(line) ?? []), ...this.#foreignWords(line)]) {
       if (!found.some(([begin, end]) => start < end && begin < stop)) found.push([start, stop]);
     }

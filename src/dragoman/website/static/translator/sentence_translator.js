@@ -192,8 +192,12 @@ export class SentenceTranslator {
     });
     const surfaces = ids.map((id, place) => known.get(place) || this.#target.surface(id));
     const segmentSpans = surfaceSpans(surfaces, text);
+    // An item may have several words; each is linked as its segment is.
+    const words = surfaces.map((surface, place) => (known.has(place) ? wordsOf(surface) : [surface]));
+    const wordSpans = surfaceSpans(words.flat(), text);
+    const rows = weights?.flatMap((row, place) => words[place].map(() => row));
     const links = (sourceUnits, targetUnits) =>
-      weights ? wordLinks(weights, source.spans, sourceUnits, segmentSpans, targetUnits) : [];
+      rows ? wordLinks(rows, source.spans, sourceUnits, wordSpans, targetUnits) : [];
     return {
       source: line,
       sourceSegments: source.pieces,
@@ -262,6 +266,11 @@ export function nextWord(text, prefix) {
   if (text[place] === " ") place++;
   const start = text.lastIndexOf(" ", place - 1) + 1;
   return text.slice(place ? start : 0).split(" ", 1)[0];
+}
+
+function wordsOf(text) {
+  const characters = codePoints(text);
+  return rawWords(text).map((span) => characters.slice(...span).join(""));
 }
 
 function bareWords(line) {
