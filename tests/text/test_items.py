@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dragoman.text import changes
-from dragoman.text.items import KINDS, MOST, NAMES, PLACEHOLDERS, Items, restore
+from dragoman.text.items import KINDS, MOST, NAMES, PLACEHOLDERS, Items, restore, stand_apart
 from dragoman.text.segmentation.normal_form import NormalForm
 
 ALL = Items([kind.pattern for kind in KINDS.values()])
@@ -93,6 +93,16 @@ def test_letters_do_not_go_on_with_an_item(text: str, items: list[str], restored
 
 def test_a_line_without_items_stays_as_it_is() -> None:
     assert ALL.mask("a dog") == ("a dog", None, ())
+
+
+def test_an_item_that_stands_apart_in_the_source_stands_apart() -> None:
+    line = "a {x} <b>dog</b> {y}s"
+    masked = ALL.mask(line)
+    spans = [span for span in masked.spans or () if span[1] - span[0] > 1]
+    apart = stand_apart(line, spans)
+    assert apart == [(True, True), (True, False), (False, True), (True, False)]
+    one, two, three, four = PLACEHOLDERS[:4]
+    assert restore(f"ein{one}er {two}Hund{three}e{four}s", masked.items, apart) == "ein {x} er <b>Hund</b> e {y}s"
 
 
 def test_own_patterns_are_preferred_and_need_none_of_the_usual_signs() -> None:

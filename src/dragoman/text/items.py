@@ -252,23 +252,30 @@ class Items:
         return "".join(marks.get(place, "") + digit for place, digit in enumerate(digits))
 
 
-def restore(text: str, items: Sequence[str]) -> str:
+def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] = ()) -> str:
     """The text with items in place of placeholders, and with the name of a placeholder that stands for none.
 
-    A model that forgot the space between a word and a link or a number gets one, because the item would not be the same
-    with letters at its ends. Scripts whose particles follow without a space keep them (Hangul, kana).
+    A model may forget the space between a word and a placeholder. It is put between a letter and an item that would not
+    be the same with letters at its ends, or that stands `apart` in the source (`stand_apart`). Scripts whose particles
+    follow without a space keep them (Hangul, kana).
     """
-    restored = ""
+    restored, ended = "", False
     for place, part in enumerate(_PLACEHOLDER.split(text)):
-        written = part
-        if is_item := place % 2 == 1:
+        if place % 2:
             number = PLACEHOLDERS.index(part)
-            written = items[number] if number < len(items) else NAMES[number]
-        ends = (_EDGE, _LETTER) if is_item else (_LETTER, _EDGE)
-        if ends[0].match(written) and ends[1].match(restored[-1:]):
-            restored += " "
-        restored += written
+            part = items[number] if number < len(items) else NAMES[number]
+            before, after = apart[number] if number < len(apart) else (False, False)
+            begins = before or _EDGE.match(part)
+            ended = after or bool(_EDGE.match(part[-1:]))
+            restored += " " * bool(begins and _LETTER.match(restored[-1:])) + part
+        else:
+            restored += " " * bool(ended and _LETTER.match(part)) + part
     return restored
+
+
+def stand_apart(line: str, spans: Iterable[Span]) -> list[tuple[bool, bool]]:
+    """Whether items of a line have a space, or an end of the line, before and after them."""
+    return [(not line[:start][-1:].strip(), not line[end : end + 1].strip()) for start, end in spans]
 
 
 def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = ()) -> Masked:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.text.items import NAMES, restore
+from dragoman.text.items import NAMES, restore, stand_apart
 from dragoman.text.links import Link
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -44,8 +44,10 @@ class Detokeniser:
         known |= {replacement.segment: replacement.target for replacement in replacements}
         tokens = self.target.vocabulary.pieces(segments)
         pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
-        items = line.source.items
-        text = restore(" ".join(self.target.segmentation.join(pieces).splitlines()), items)
+        items, [part, *_] = line.source.items, line.source.parts
+        spans = [span for piece, span in zip(part.pieces, part.offsets, strict=True) if piece in NAMES] if items else []
+        joined = " ".join(self.target.segmentation.join(pieces).splitlines())
+        text = restore(joined, items, stand_apart(line.text, spans))
         known |= {place: items[NAMES.index(piece)] for place, piece in enumerate(tokens) if items and piece in NAMES}
         return Translation(
             source=line.text,

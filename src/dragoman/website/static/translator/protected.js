@@ -1,6 +1,6 @@
 // Items and their placeholders, as text/items.py and text/segmentation/protected.py state them; spans are in code points.
 
-import { codePoints, matches } from "./code_points.js";
+import { codePoints, isSpace, matches } from "./code_points.js";
 import { LETTERS, WordFilter } from "./names.js";
 
 export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧"];
@@ -87,20 +87,31 @@ export class Protected {
 }
 
 /**
- * The text with items in place of placeholders, and with the name of a placeholder that stands for none. Between an item
- * and a letter that would go on with it there is a space.
+ * The text with items in place of placeholders, and with the name of a placeholder that stands for none. Between a letter
+ * and an item that would not be the same with it, or that stands `apart` in the source, there is a space.
  */
-export function restored(text, items) {
-  let restored = "";
+export function restored(text, items, apart = []) {
+  let result = "";
+  let ended = false;
   text.split(OWN_APART).forEach((part, place) => {
-    const isItem = place % 2 === 1;
-    const number = PLACEHOLDERS.indexOf(part);
-    const written = isItem ? (items[number] ?? NAMES[number]) : part;
-    const [begins, ends] = isItem ? [EDGE, LETTER] : [LETTER, EDGE];
-    if (begins.test(codePoints(written)[0] ?? "") && ends.test(codePoints(restored).at(-1) ?? "")) restored += " ";
-    restored += written;
+    if (place % 2) {
+      const number = PLACEHOLDERS.indexOf(part);
+      const written = items[number] ?? NAMES[number];
+      const [before, after] = apart[number] ?? [false, false];
+      const begins = before || EDGE.test(codePoints(written)[0]);
+      ended = after || EDGE.test(codePoints(written).at(-1));
+      result += (begins && LETTER.test(codePoints(result).at(-1) ?? "") ? " " : "") + written;
+    } else {
+      result += (ended && LETTER.test(codePoints(part)[0] ?? "") ? " " : "") + part;
+    }
   });
-  return restored;
+  return result;
+}
+
+/** Whether items of a line have a space, or an end of the line, before and after them: [[before, after]]. */
+export function standApart(characters, spans) {
+  const isApart = (character) => character === undefined || isSpace(character);
+  return spans.map(([start, end]) => [isApart(characters[start - 1]), isApart(characters[end])]);
 }
 
 function masked(characters, replaced, items) {

@@ -4,7 +4,7 @@ import { heaviestWords, segmentWeights, surfaceSpans, wordLinks } from "./alignm
 import { beamSearch } from "./beam_search.js";
 import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
 import { Constraints } from "./constraints.js";
-import { NAMES } from "./protected.js";
+import { NAMES, standApart } from "./protected.js";
 import { BOS, EOS, UNK } from "./text_side.js";
 import { Failure } from "./failure.js";
 import { faults, repetitionOrders, searchWithoutRepetition } from "./second_search.js";
@@ -185,7 +185,9 @@ export class SentenceTranslator {
     for (const place of known.keys()) if (ids[place] !== UNK) known.delete(place);
     if (replaceUnknown && weights) this.#copyUnknown(prepared, ids, weights, known);
     const segments = this.#target.pieces(ids);
-    const text = linesJoined(this.#target.join(segments.map((piece, place) => known.get(place) ?? piece), source.items));
+    const pieces = segments.map((piece, place) => known.get(place) ?? piece);
+    const itemSpans = source.spans.filter((_, place) => NAMES.includes(source.pieces[place]));
+    const text = linesJoined(this.#target.join(pieces, source.items, standApart(codePoints(line), itemSpans)));
     segments.forEach((piece, place) => {
       const item = source.items[NAMES.indexOf(piece)];
       if (item !== undefined) known.set(place, item);

@@ -49,9 +49,9 @@ export class TextSide {
     return ids.map((id) => this.#pieces[id]);
   }
 
-  /** Text of pieces, with `items` in place of placeholders. */
-  join(pieces, items = []) {
-    return restored(this.#segmentation.join(pieces), items);
+  /** Text of pieces, with `items` in place of placeholders, which stand `apart` as in the source. */
+  join(pieces, items = [], apart = []) {
+    return restored(this.#segmentation.join(pieces), items, apart);
   }
 
   /** Where words end between segments; see word_boundaries.js. */
