@@ -11,7 +11,10 @@ import pytest
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SideConfig
 from dragoman.text.corpus import Pair
+from dragoman.text.items import KINDS, Items
+from dragoman.text.names import WordFilter
 from dragoman.text.segmentation import train_segmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.workflows.demo_corpus import make_corpus
@@ -62,6 +65,21 @@ def test_text_of_the_other_side_and_of_another_script_is_told(run, demo, caplog)
     given, messages = told(caplog, checked_pairs, swapped, ["a.tsv"], "RUN", named(run))
     assert given == swapped
     assert messages == [f"RUN translates de to en, but the source {other}, and the target {other}{END}"]
+
+
+def test_words_that_a_side_protects_as_names_are_not_taken_for_its_language(run, demo, caplog):
+    german, english = zip(*demo.test[:40], strict=True)
+    items = Items(
+        [KINDS["number"].pattern], (), WordFilter.of(word.lower() for line in english for word in line.split())
+    )
+    sides = [
+        TextSide(ProtectedSegmentation(run.target.segmentation, items, source=source), run.target.vocabulary)
+        for source in (True, False)
+    ]
+    joint = SimpleNamespace(config=run.config, source=sides[0], target=sides[1])
+    pairs = [Pair(source, target.title(), "x") for source, target in zip(english, german, strict=True)]
+    messages = told(caplog, checked_pairs, pairs, ["a.tsv"], "RUN", joint)[1]
+    assert not any("like the other side" in message for message in messages)
 
 
 def test_names_of_files_are_told_before_the_text(run, demo, caplog):

@@ -16,6 +16,7 @@ from typing import TypeVar
 from dragoman.config.schema import Config
 from dragoman.runs.opening import Run
 from dragoman.text.corpus import Pair
+from dragoman.text.items import Masked
 from dragoman.text.languages import base_language, language_of_file
 from dragoman.text.side import SideName, TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK
@@ -120,7 +121,8 @@ def _cost(lines: Iterable[str], side: TextSide) -> tuple[float, float]:
     """Return the nats of lines under the vocabulary of a side, by Zipf's law, and the share of unknown letters."""
     nats, letters, unknown = 0.0, 0, 0
     for line in lines:
-        encoded = side.encode(line)
+        # Placeholders would hide the words of the other language that are taken for names.
+        encoded = side.encode_masked(Masked(line, None))
         for index, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
             found = sum(map(str.isalpha, line[start:end]))
             letters += found
