@@ -22,6 +22,7 @@ from dragoman.runs.opening import open_run
 from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.words import WordSegmentation
 from dragoman.text.side import TextSide
+from dragoman.translation.confidence import FEATURES, FORMAT, ConfidenceModel, Feature
 from dragoman.website.site import export_site
 from tests.web import HEADERS, Host, open_browser, require_runtime, serving
 
@@ -303,8 +304,19 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     settings += ["text.case_marks=true", "text.normal_form=true", "text.protected=[url,variable,number,name,list]"]
     settings += ["text.patterns=[d e+ (?:f|g)]", "training.epochs=1", "training.changes.placeholders=0.3"]
     assert train(run, "--quiet", settings=settings) == 0
+    weights = dict(zip(FEATURES, (1.0, -0.5, -0.2, 0.3, -2.0, -1.5, -1.0), strict=True))
+    features = {name: Feature(0.5, weight) for name, weight in weights.items()}
+    ConfidenceModel(format=FORMAT, bias=3.0, features=features).write(run)
     assert main(["export", str(run), "--web", "--out", str(out), "--languages", "de", "en", "--quiet"]) == 0
-    lines = ["ab {x} c http://a.b 3.14", "AB {y} {y} Šťá", "1. ab", "d ⟦1⟧ e \ue002", "{a} " * 11 + "b", "a d ee g"]
+    lines = [
+        "see 3 a/b: 12.",
+        "ab {x} c http://a.b 3.14",
+        "AB {y} {y} Šťá",
+        "1. ab",
+        "d ⟦1⟧ e \ue002",
+        "{a} " * 11 + "b",
+        "a d ee g",
+    ]
     requests = _requests(
         *({"text": line, "n_best": 3} for line in lines),
         {"text": "ab {x} c {y}", "prefix": "{y} C", "constraints": ["{x} A"]},
@@ -317,6 +329,8 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
         n_best = translator.translate(line, n_best=3)
         for ours, expected in zip(answer["results"][0]["sentences"][0]["translations"], n_best, strict=True):
             _assert_same(ours, expected)
+            assert ours["confidence"] == pytest.approx(expected.confidence, abs=2e-4)
+            assert ours["doubt"] == expected.doubt
             for item in ("{x}", "http://a.b", "3.14", "{y}", "Šťá", "1.", "⟦1⟧", "\ue002", "d ee g"):
                 assert expected.text.count(item) == line.count(item)
     expected = translator.translate("ab {x} c {y}", prefix="{y} C", constraints=["{x} A"])

@@ -72,6 +72,16 @@ def test_a_fit_finds_the_weights_that_data_were_drawn_with() -> None:
     assert values.mean() == pytest.approx(good.mean(), abs=0.01)
 
 
+def test_a_weight_of_the_wrong_sign_is_left_out() -> None:
+    found, good = drawn(2_000)
+    found[:, 4] *= -1
+    model = fit(found, good)
+    assert model is not None
+    weights = {name: one.weight for name, one in model.features.items()}
+    assert weights["items lost"] == 0
+    assert weights["mean log-probability"] > 1
+
+
 def test_too_few_good_or_bad_translations_are_not_fitted() -> None:
     found = np.random.default_rng(1).normal(size=(50, len(FEATURES)))
     good = np.arange(50) >= FEWEST

@@ -38,6 +38,8 @@ FEATURES: Mapping[str, Doubt] = {
     "loop or truncation": "wrong length",
 }
 """The features in their order, with the doubt that each may raise."""
+_SIGNS = np.array([1, -1, -1, 1, -1, -1, -1])
+"""Of the weights: a rare fault, such as a lost item, may by chance have been seen in good translations only."""
 
 _UNSURE = math.log(0.3)
 _LOWEST = -20.0
@@ -140,7 +142,7 @@ def features_of(
 
 
 def fit(found: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceModel | None:
-    """Fit the regression by Newton's method, with a ridge penalty.
+    """Fit the regression with a ridge penalty; a feature whose weight would have the wrong sign is left out.
 
     Args:
         found: [N, F] features of N translations.
@@ -154,6 +156,22 @@ def fit(found: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceModel 
     mean, deviation = found.mean(axis=0), found.std(axis=0)
     deviation[deviation == 0] = 1.0
     inputs = np.column_stack([np.ones(len(found)), (found - mean) / deviation])
+    used = np.ones(inputs.shape[1], np.bool_)
+    while True:
+        weights = np.zeros(inputs.shape[1])
+        weights[used] = _minimum(inputs[:, used], good)
+        wrong = np.append(False, weights[1:] * _SIGNS < 0)
+        if not wrong.any():
+            break
+        used &= ~wrong
+    pairs = zip(FEATURES, mean.tolist(), (weights[1:] / deviation).tolist(), strict=True)
+    return ConfidenceModel(
+        format=FORMAT, bias=float(weights[0]), features={name: Feature(one, weight) for name, one, weight in pairs}
+    )
+
+
+def _minimum(inputs: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the weights [I] of `inputs` [N, I] by Newton's method; the first, of a constant, has no penalty."""
     penalty = _RIDGE * np.eye(inputs.shape[1])
     penalty[0, 0] = 0.0
     weights = np.zeros(inputs.shape[1])
@@ -161,7 +179,4 @@ def fit(found: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceModel 
         probability = 1 / (1 + np.exp(-inputs @ weights))
         curvature = (inputs.T * (probability * (1 - probability))) @ inputs + penalty
         weights -= np.linalg.solve(curvature, inputs.T @ (probability - good) + penalty @ weights)
-    pairs = zip(FEATURES, mean.tolist(), (weights[1:] / deviation).tolist(), strict=True)
-    return ConfidenceModel(
-        format=FORMAT, bias=float(weights[0]), features={name: Feature(one, weight) for name, one, weight in pairs}
-    )
+    return weights

@@ -114,7 +114,7 @@ def export_site(
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     sizes = {file.relative_to(out).as_posix(): file.stat().st_size for file in out.rglob("*") if file.is_file()}
     # By any browser.
-    unfetched = ("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config", "model/confidence")
+    unfetched = ("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config")
     fetched = sum(size for name, size in sizes.items() if not name.startswith(unfetched))
     return Site(sum(sizes.values()), fetched, prepared.difference)
 

@@ -3,7 +3,7 @@
 // Spans are [start, end) in code points. JavaScript counts UTF-16 units, so lines are split with `codePoints` before
 // anything is counted.
 
-const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const IS_SPACE = new RegExp(`^[${SPACE}]$`, "u");
 const SPACES_AT_ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 const SPACES = new RegExp(`[${SPACE}]+`, "gu");

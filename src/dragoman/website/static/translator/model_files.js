@@ -1,10 +1,12 @@
 // The model of the site: its files, opened.
 
+import { Confidence } from "./confidence.js";
 import { OnnxEngine, openSession } from "./onnx_engine.js";
 import { SentenceTranslator } from "./sentence_translator.js";
 import { TextSide } from "./text_side.js";
 
 const RUNTIME = "runtime/ort.wasm.min.js";
+const CONFIDENCE = "model/confidence.json";
 const GLUE = "runtime/ort-wasm-simd-threaded.js";
 const WASM = "runtime/ort-wasm-simd-threaded.wasm.gzipped"; // gzip, so that hosts without compression send less
 const MOST_THREADS = 4;
@@ -15,14 +17,16 @@ export async function openModel(root, site, downloads) {
   const { search, facts } = site.model;
   const graphs = ["model/encoder.onnx", "model/step.onnx"];
   const sideFiles = Object.keys(site.files).filter((name) => name.startsWith("model/text/"));
-  const files = await downloads.all([...graphs, ...sideFiles, RUNTIME, GLUE, WASM]);
+  const confidenceFiles = CONFIDENCE in site.files ? [CONFIDENCE] : [];
+  const files = await downloads.all([...graphs, ...sideFiles, ...confidenceFiles, RUNTIME, GLUE, WASM]);
   const { ort, sessions } = await openSessions(root, files, graphs);
   const [encoder, step] = sessions;
   const source = openSide("source", files);
   const target = openSide("target", files);
   const engine = new OnnxEngine(ort, { encoder, step }, facts);
   const copiesSegments = description("source", files).kind === "whitespace";
-  return new SentenceTranslator(engine, source, target, search, copiesSegments);
+  const confidence = confidenceFiles.length ? new Confidence(JSON.parse(text.decode(files[CONFIDENCE]))) : null;
+  return new SentenceTranslator(engine, source, target, search, copiesSegments, confidence);
 }
 
 /**

@@ -77,6 +77,7 @@ function translation(one, withAttention) {
     score: one.score,
     log_probability: one.logProbability,
     finished: one.finished,
+    ...("confidence" in one && { confidence: rounded(one.confidence), doubt: one.doubt }),
     ...(one.searchedAgain && { searched_again: true }),
     segments: one.segments,
     segment_spans: one.segmentSpans,

@@ -3,6 +3,7 @@
 import { heaviestWords, segmentWeights, surfaceSpans, wordLinks } from "./alignment.js";
 import { beamSearch } from "./beam_search.js";
 import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
+import { featuresOf } from "./confidence.js";
 import { Constraints } from "./constraints.js";
 import { NAMES, standApart } from "./protected.js";
 import { BOS, EOS, UNK } from "./text_side.js";
@@ -19,13 +20,15 @@ export class SentenceTranslator {
   #target;
   #search;
   #copiesSegments;
+  #confidence;
 
-  /** `source` and `target` are TextSides, `search` the section of the configuration. */
-  constructor(engine, source, target, search, copiesSegments) {
+  /** `source` and `target` are TextSides, `search` the section of the configuration, `confidence` may be null. */
+  constructor(engine, source, target, search, copiesSegments, confidence) {
     this.#engine = engine;
     this.#source = source;
     this.#target = target;
     this.#search = search;
+    this.#confidence = confidence;
     this.#copiesSegments = copiesSegments; // an unknown word is replaced by a source segment, not by a word
   }
 
@@ -170,6 +173,7 @@ export class SentenceTranslator {
    *   text, segments, segmentSpans           the translation and its segments, without EOS
    *   score, logProbability, finished
    *   segmentLogProbabilities                [T + 1]
+   *   confidence, doubt                      where the model has a confidence; see confidence.js
    *   alignment, segmentAlignment            [source, target] links between words, and between segments
    *   attention                              [T + 1][S], or with the source's EOS [T + 1][S + 1]; row t belongs to segment
    *                                          t, and EOS has none in a model that attends after reading a word; null
@@ -210,6 +214,9 @@ export class SentenceTranslator {
       score: hypothesis.score,
       logProbability: hypothesis.logProbability,
       finished: hypothesis.finished,
+      ...this.#confidence?.assess(
+        featuresOf(line, text, source.ids, hypothesis.tokenLogProbabilities, hypothesis.finished),
+      ),
       segmentLogProbabilities: hypothesis.tokenLogProbabilities,
       alignment: links(rawWords(line), rawWords(text)),
       segmentAlignment: links(source.spans, segmentSpans),
