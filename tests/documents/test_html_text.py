@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dragoman.documents.html_text import MAX_ELEMENTS, Markup
 from dragoman.documents.rendering import AlignedTranslation, original, render
 from dragoman.text.sentences import sentence_spans
+from tests.documents.translators import same, translated_html
 
 FRAGMENTS = [
     *("<p>", "</p>", "<b>", "</b>", '<a href="x>y&amp;z">', "</a>", "<i>", "</i>", "<br>", "<br/>", "<img src=a.png>"),
@@ -81,7 +82,7 @@ def test_an_element_is_put_around_the_words_that_translate_its_own() -> None:
         # another element in between
         ("<b>a b</b> <i>c</i>", "A C B", [0, 2, 1], "<b>A</b> <i>C</i> <b>B</b>"),
         # elements without words stand before the word that followed them
-        ("one <img src=i> two", "zwei eins", [1, 0], "<img src=i>zwei eins"),
+        ("one <img src=i> two", "zwei eins", [1, 0], "<img src=i> zwei eins"),
         ("one <b>lost</b> two", "eins zwei", [0, 2], "eins <b></b>zwei"),
         # punctuation stays outside, words without a link belong to what is around them
         ("a <b>dog runs</b>.", "ein Hund der rennt.", [0, 1, None, 2], "ein <b>Hund der rennt</b>."),
@@ -91,7 +92,7 @@ def test_an_element_is_put_around_the_words_that_translate_its_own() -> None:
         ("x &lt;b&gt; y", "X <b> Y & Z", [0, 1, 2, None], "X &lt;b&gt; Y &amp; Z"),
         ("&copy; me", "© ich", [0], "&copy; ich"),
         # tags without a partner
-        ("one</b> two", "eins zwei", [0, 1], "eins </b>zwei"),
+        ("one</b> two", "eins zwei", [0, 1], "eins</b> zwei"),
     ]
     for source, target, links, expected in cases:
         assert _rendered(source, target, links) == expected, source
@@ -106,3 +107,37 @@ def test_an_element_that_ends_inside_of_a_sentence_is_divided() -> None:
         AlignedTranslation("Vier drei.", [(0, 5), (6, 10)], [(0, 4), (5, 9)], [1, 0]),
     ]
     assert render(document, text, spans, sentences) == "<b>Eins zwei</b>. Vier <b>drei</b>."
+
+
+def test_pages_keep_their_elements() -> None:
+    """Each sentence is its own translation in upper case."""
+    for source, expected in (
+        # elements without words stay whole, with the spaces around them
+        ('Ein <a href="x"><img src="y"></a> Hund', 'EIN <a href="x"><img src="y"></a> HUND'),
+        ('<p><a href="x"> <img src="y"></a> Ein Hund', '<p><a href="x"> <img src="y"></a> EIN HUND'),
+        ("Ein <b class=a><i class=b></i></b> Hund.", "EIN <b class=a><i class=b></i></b> HUND."),
+        ('auf <a href="x"><img src="y">der Bank</a>.', 'AUF <a href="x"><img src="y">DER BANK</a>.'),
+        ("auf <a href=x><svg><path/></svg></a> Eis", "AUF <a href=x><svg><path/></svg></a> EIS"),
+        ("<b>Ein <img></b> Hund", "<b>EIN <img></b> HUND"),
+        # what belongs to the word before it
+        ("Der Hund<sup><a href=n>1</a></sup> hier.", "DER HUND<sup><a href=n>1</a></sup> HIER."),
+        ("Zwei Hunde<sup>[1]</sup>, drei m<sup>2</sup>.", "ZWEI HUNDE<sup>[1]</sup>, DREI M<sup>2</sup>."),
+        ("<ruby>Hund<rt>hunt</rt></ruby> hier", "<ruby>HUND<rt>hunt</rt></ruby> HIER"),
+        ("mit h<sub>2</sub>o und c<sub>6</sub>h<sub>6</sub>.", "MIT h<sub>2</sub>o UND c<sub>6</sub>h<sub>6</sub>."),
+        ("a <sup>das ist ein Satz</sup> b", "A <sup>DAS IST EIN SATZ</sup> B"),
+        # elements without end tags
+        ("<ul><li class=notranslate>a<li>b<li>c</ul><p>d", "<ul><li class=notranslate>a<li>B<li>C</ul><p>D"),
+        ("<div><p translate=no>a</div><p>b", "<div><p translate=no>a</div><p>B"),
+        ("<tr translate=no><td>a<td>b<tr><td>c", "<tr translate=no><td>a<td>b<tr><td>C"),
+        ("<li translate=no>a<ul><li>b</ul>c<li>d", "<li translate=no>a<ul><li>b</ul>c<li>D"),
+        ("<select><option translate=no>a<option>b</select>c", "<select><option translate=no>a<option>B</select>C"),
+        # code and numbers
+        ("nimm <code>a(x)</code>, dann <kbd>b</kbd>", "NIMM <code>a(x)</code>, DANN <kbd>b</kbd>"),
+        ("<pre>a <b>b</b></pre>c<textarea>d</textarea>", "<pre>a <b>b</b></pre>C<textarea>d</textarea>"),
+        ("<td>2018<td>1.234,50<td>15 %<td>03.05.2020<td>a", "<td>2018<td>1.234,50<td>15 %<td>03.05.2020<td>A"),
+        # elements that overlap
+        ("<b>ein <i>Hund</b> hier</i> weg", "<b>EIN <i>HUND</b> HIER</i> WEG"),
+    ):
+        assert translated_html(source) == expected, source
+        assert translated_html(source, same) == source, source
+    assert translated_html("<b>d</b>ragoman <b>gu</b>t") == "<b>DRAGOMAN</b> <b>GUT</b>"

@@ -8,6 +8,7 @@ Nothing but these texts changes.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 
 from dragoman.documents.document import Document, Languages, decoded
@@ -17,12 +18,23 @@ MAX_FILE_TEXTS = 20_000
 """Texts of a file of a request: paragraphs or cues."""
 
 KINDS = {
-    ".docx": "word_files:read_word_file",
+    ".docx": "office:read_word_file",
     ".htm": "pages:read_page",
     ".html": "pages:read_page",
+    ".pptx": "office:read_presentation",
     ".srt": "subtitles:read_subtitles",
+    ".xlsx": "office:read_spreadsheet",
 }
 """The ending of each kind of documents -> MODULE:FUNCTION of what reads it."""
+
+_NEEDED = {"office": "lxml"}
+"""The library that a module reads its documents with, of the extra `files`."""
+
+
+def supported_kinds() -> list[str]:
+    """The endings of the documents whose library is installed."""
+    needed = {suffix: _NEEDED.get(place.partition(":")[0]) for suffix, place in KINDS.items()}
+    return [suffix for suffix, library in needed.items() if library is None or importlib.util.find_spec(library)]
 
 
 def open_document(suffix: str, content: bytes, languages: Languages) -> Document:

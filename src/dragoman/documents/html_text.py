@@ -4,7 +4,7 @@ Tags are found by the rules of HTML's tokenisation, in a time that grows with th
 whatever it holds; `html.parser` of the standard library takes quadratic time for tags that never end. Every character
 is kept: tags, attributes, comments, scripts and everything else that is not text are never rewritten. Block elements
 (paragraphs, table cells, line breaks) end a text; elements inside of one (links, bold type, unknown ones) become marks
-of it.
+of it. An element without words is one mark with all that is in it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,24 @@ VOID = frozenset(_VOID_NAMES.split())
 """Elements without content."""
 OPAQUE = frozenset(("script", "style", "svg", "math"))
 """Elements whose content is not text."""
+CODE = frozenset(("code", "kbd", "listing", "pre", "samp", "textarea", "tt", "var", "xmp"))
+"""Elements whose content is not translated."""
+INDICES = {"sub": 12, "sup": 12, "rp": 100, "rt": 100}
+"""Elements that belong to the word before them and are no part of the sentence if they have no more characters, and no
+space; as in m<sup>2</sup>."""
+_BLOCKS_IN_P = (
+    "address article aside blockquote details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
+    "h6 header hgroup hr main menu nav ol p pre search section table ul"
+)
+_ROWS = ("tr", "tbody", "tfoot", "thead")
+_ENDED_BY = {
+    "li": ("li",), "dt": ("dt", "dd"), "dd": ("dt", "dd"), "p": tuple(_BLOCKS_IN_P.split()),
+    "option": ("option", "optgroup"), "optgroup": ("optgroup",), "td": ("td", "th", *_ROWS), "th": ("td", "th", *_ROWS),
+    "tr": _ROWS, "tbody": _ROWS[1:], "tfoot": _ROWS[1:], "thead": _ROWS[1:], "rt": ("rt", "rp"), "rp": ("rt", "rp"),
+}  # fmt: skip
+"""Elements that need no end tag, and the elements whose beginning ends them; so does the end of their parent."""
+_SCOPES = frozenset(("div", "dl", "menu", "ol", "ruby", "select", "table", "ul"))
+"""Elements whose own list items, cells and so on end no element outside."""
 MAX_ELEMENTS = 200
 """Elements of one text; where there are more, tags end it."""
 _SPACE = " \t\n\r\f"
@@ -47,7 +65,11 @@ class Element:
     close: str = ""
     close_order: int = 0
     kept: str | None = None
-    """The whole element with its content, if that must not be translated."""
+    """The whole element with its content, if that must not be translated or has no words."""
+
+    def encloses(self, other: Element) -> bool:
+        """Whether another element stands between its tags."""
+        return self.kept is None and bool(self.close) and self.order < other.order < self.close_order
 
 
 @dataclass
@@ -65,17 +87,18 @@ class Text:
 class Markup:
     """The texts of a document and what lies between them."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, xml: Xml | None = None) -> None:
+        """`xml` reads XML by its own rules, in which all elements are inside of texts but for those that it names."""
         self.parts: list[str | Text] = []
         """In order; strings are not to be translated."""
         self.entities = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
         """Characters that the document writes as entities, and how."""
-        _Reader(source, self).read()
+        _Reader(source, self, xml).read()
 
     @property
     def texts(self) -> list[Text]:
-        """The texts that have letters or digits."""
-        return [part for part in self.parts if isinstance(part, Text) and any(map(str.isalnum, part.text))]
+        """The texts that have letters."""
+        return [part for part in self.parts if isinstance(part, Text) and any(map(str.isalpha, part.text))]
 
     def separate(self) -> None:
         """Let all tags end a text, so that none is left inside of one."""
@@ -84,6 +107,15 @@ class Markup:
     def escape(self, text: str) -> str:
         """A text as it is written in the document: nothing of it becomes a tag."""
         return text.translate(self.entities)
+
+
+class Xml(NamedTuple):
+    """How XML is read."""
+
+    ignored: frozenset[str] = frozenset()
+    """Names of elements that are not translated."""
+    splitting: frozenset[str] = frozenset()
+    """Names of elements that end a text."""
 
 
 class _Token(NamedTuple):
@@ -111,17 +143,17 @@ _RAW_TEXT = {name: re.compile(rf"</{name}(?=[ \t\n\r\f/>])", re.IGNORECASE) for 
 """Elements whose content has no tags, and what ends it."""
 
 
-def _tokens(source: str) -> Iterator[_Token]:
+def _tokens(source: str, xml: Xml | None) -> Iterator[_Token]:
     """The parts of a document, in order and without gaps."""
     place, tags = 0, source.rfind(">") + 1
     """What follows the end of the last tag is text."""
     while place < len(source):
-        token = (_markup(source, place) if source[place] == "<" and place < tags else None) or _text(source, place)
+        token = (_markup(source, place, xml) if source[place] == "<" and place < tags else None) or _text(source, place)
         if token.end > len(source):  # a tag that has begun and never ends: what follows is text
             tags, token = place, _text(source, place)
         yield token
         place = token.end
-        if token.kind == "start" and token.name in _RAW_TEXT:
+        if xml is None and token.kind == "start" and token.name in _RAW_TEXT:
             end = _RAW_TEXT[token.name].search(source, place)
             content = len(source) if end is None else end.start()
             if place < content:
@@ -138,19 +170,31 @@ def _text(source: str, place: int) -> _Token:
     return _Token(place, found.end(), "text")
 
 
-def _markup(source: str, place: int) -> _Token | None:
+_DECLARED = re.compile(r"<!DOCTYPE[^>\[]*+\[")
+"""A document type with declarations of its own."""
+
+
+def _markup(source: str, place: int, xml: Xml | None) -> _Token | None:
     """The tag, comment or declaration that begins at `<`, if one does; a tag that never ends has its end beyond the
     source.
     """
     if source.startswith("<!--", place):
         end = source.find("-->", place + 2)  # `<!-->` is a whole comment
         return _Token(place, len(source) if end < 0 else end + 3, "other")
+    for opening, closing in (("<![CDATA[", "]]>"), ("<?", "?>")) if xml is not None else ():
+        if source.startswith(opening, place):
+            end = source.find(closing, place)
+            return _Token(place, len(source) + 1 if end < 0 else end + len(closing), "other")
+    if xml is not None and _DECLARED.match(source, place):
+        end = source.find("]", place)
+        return _Token(place, source.find(">", end) + 1 or len(source) + 1 if end >= 0 else len(source) + 1, "other")
     name = _NAME.match(source, place)
     if name is None:
         if source[place + 1 : place + 2] not in ("!", "?", "/"):
             return None
         return _Token(place, source.find(">", place) + 1 or len(source) + 1, "other")
-    end, opaque = name.end(), name[1].lower() in OPAQUE
+    tag = name[1].lower() if xml is None else name[1]
+    end, opaque = name.end(), tag in OPAQUE | CODE if xml is None else tag in xml.ignored
     while True:
         attribute = _ATTRIBUTE.match(source, end)
         assert attribute is not None
@@ -161,7 +205,7 @@ def _markup(source: str, place: int) -> _Token | None:
     if not attribute["end"]:
         return _Token(place, len(source) + 1, "other")
     kind = "end" if source[place + 1] == "/" else "void" if source[attribute.end() - 2] == "/" else "start"
-    return _Token(place, attribute.end(), kind, name[1].lower(), opaque)
+    return _Token(place, attribute.end(), kind, tag, opaque)
 
 
 def _forbids_translation(attribute: re.Match[str]) -> bool:
@@ -177,79 +221,108 @@ def unescaped(text: str) -> str:
     return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
 
 
-@dataclass
-class _Opaque:
+class _Skipped:
     """An element that is being skipped."""
 
+    def __init__(self, token: _Token) -> None:
+        self.name, self.start = token.name, token.start
+        self._open: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    def end(self, token: _Token) -> int | None:
+        """Where the element ends, if it does at a tag: behind it, or before it where it has no end tag."""
+        if token.kind == "start":
+            if token.name in _ENDED_BY.get(self.name, ()) and not any(self._counts[name] for name in _SCOPES):
+                return token.start
+            if token.name not in VOID:
+                self._open.append(token.name)
+                self._counts[token.name] += 1
+        elif token.kind == "end":
+            if self._counts[token.name]:
+                while (name := self._open.pop()) != token.name:
+                    self._counts[name] -= 1
+                self._counts[token.name] -= 1
+            elif token.name == self.name:
+                return token.end
+            elif self.name in _ENDED_BY and token.name in BLOCKS:
+                return token.start
+        return None
+
+
+class _Opened(NamedTuple):
+    """An element whose end has not been read."""
+
     name: str
+    element: Element
     start: int
-    depth: int = 1
+    """Of its tag in the source."""
+    place: int
+    """Among the elements of the text."""
 
 
 class _Reader:
     """Builds a document from the events of the parser."""
 
-    def __init__(self, source: str, document: Markup) -> None:
-        self._source = source
-        self._document = document
+    def __init__(self, source: str, document: Markup, xml: Xml | None) -> None:
+        self._source, self._document, self._xml = source, document, xml
+        self._blocks, self._void = (BLOCKS, VOID) if xml is None else (xml.splitting, frozenset())
         self._text = Text()
         self._characters: list[str] = []
         """The characters of the text, joined at its end."""
-        self._open: list[tuple[str, Element]] = []
+        self._word_end = 0
+        """Behind the last character that is no space."""
+        self._open: list[_Opened] = []
         self._open_names: Counter[str] = Counter()
-        self._pre = 0
         self._order = 0
 
     def read(self) -> None:
         """Read the source."""
-        skipped: _Opaque | None = None
-        for token in _tokens(self._source):
+        skipped: _Skipped | None = None
+        for token in _tokens(self._source, self._xml):
             if skipped is not None:
-                if token.kind in ("start", "end") and token.name == skipped.name:
-                    skipped.depth += 1 if token.kind == "start" else -1
-                if skipped.depth == 0:
-                    self._kept(skipped.name, self._source[skipped.start : token.end])
-                    skipped = None
-            elif token.kind == "start" and token.opaque and token.name not in VOID:
-                skipped = _Opaque(token.name, token.start)
+                end = skipped.end(token)
+                if end is None:
+                    continue
+                self._kept(skipped.name, self._source[skipped.start : end])
+                skipped = None
+                if end == token.end:
+                    continue
+            if token.kind == "start" and token.opaque and token.name not in self._void:
+                skipped = _Skipped(token)
             else:
-                self._event(token.kind, token.name, self._source[token.start : token.end])
+                self._event(token)
         if skipped is not None:
             self._outside(self._source[skipped.start :])
         self._end_text()
 
-    def _event(self, kind: str, name: str, raw: str) -> None:
+    def _event(self, token: _Token) -> None:
+        kind, name, raw = token.kind, token.name, self._source[token.start : token.end]
         if kind == "text":
             self._add(raw)
         elif kind == "entity":
             self._entity(raw)
-        elif name in BLOCKS:
-            if name == "pre":
-                self._pre = max(self._pre + (1 if kind == "start" else -1), 0)
+        elif name in self._blocks:
             self._outside(raw)
-        elif kind == "start" and name not in VOID:
+        elif kind == "start" and name not in self._void:
             place = len(self._text.raw)
             element = Element(place, place, raw, self._next_order())
+            self._open.append(_Opened(name, element, token.start, len(self._text.elements)))
             self._text.elements.append(element)
-            self._open.append((name, element))
             self._open_names[name] += 1
         elif kind == "end":
-            self._close(name, raw)
+            self._close(name, raw, token.end)
         else:
             self._mark(raw)
 
     def _add(self, raw: str) -> None:
-        if self._pre:
-            self._characters.append(raw)
-            self._text.raw += raw
-            return
         for found in re.finditer(rf"(?P<space>[{_SPACE}]+)|[^{_SPACE}]+", raw):
             if found["space"]:
                 self._characters.append(" ")
                 self._text.raw.append(found[0])
             else:
-                self._characters.append(found[0])
+                self._characters += found[0]
                 self._text.raw += found[0]
+                self._word_end = len(self._characters)
 
     def _entity(self, raw: str) -> None:
         decoded = html.unescape(raw)
@@ -258,19 +331,34 @@ class _Reader:
             return
         if len(decoded) == 1 and decoded not in "&<>\"'" and raw.endswith(";") and not decoded.isalnum():
             self._document.entities[ord(decoded)] = raw
-        self._characters.append(decoded)
+        self._characters += decoded
         self._text.raw += [raw, *[""] * (len(decoded) - 1)]
+        self._word_end = len(self._characters)
 
-    def _close(self, name: str, raw: str) -> None:
+    def _close(self, name: str, raw: str, end: int) -> None:
         if not self._open_names[name]:
             self._mark(raw)
             return
-        place = next(place for place in reversed(range(len(self._open))) if self._open[place][0] == name)
-        element = self._open[place][1]
+        place = next(place for place in reversed(range(len(self._open))) if self._open[place].name == name)
+        opened = self._open[place]
+        element = opened.element
         element.end, element.close, element.close_order = len(self._text.raw), raw, self._next_order()
         # Elements that have begun inside and go on outside: their tags are marks.
-        self._open_names.subtract(opened for opened, _ in self._open[place:])
+        self._open_names.subtract(one.name for one in self._open[place:])
         del self._open[place:]
+        if self._word_end <= element.start or self._is_index(name, element):
+            del self._text.elements[opened.place + 1 :]
+            element.kept, element.close = self._source[opened.start : end], ""
+
+    def _is_index(self, name: str, element: Element) -> bool:
+        """Whether an element belongs to the word before it; its characters are taken out of the text."""
+        if self._xml is not None or element.end - element.start > INDICES.get(name, -1):
+            return False
+        if name in ("sub", "sup") and " " in self._characters[element.start :]:
+            return False
+        del self._characters[element.start :], self._text.raw[element.start :]
+        element.end = self._word_end = element.start
+        return True
 
     def _mark(self, raw: str) -> None:
         place = len(self._text.raw)
@@ -278,18 +366,19 @@ class _Reader:
 
     def _kept(self, name: str, raw: str) -> None:
         """An element that is not translated: alone, or inside a text as a part of it."""
-        if name in BLOCKS:
+        if name in self._blocks:
             self._outside(raw)
             return
         start = len(self._text.raw)
         words = "" if name in OPAQUE else unescaped(re.sub(r"<[^>]*>", " ", raw))
-        # Marks that end a sentence are left out, so that the element stays inside of one.
-        words = " ".join(re.sub(r"(?<![.!?。！？…])[.!?。！？…]++(?=\s|$)", "", words).split())
-        if not words:
-            self._mark(raw)
-            return
-        self._characters.append(words)
+        # Marks that end a sentence are left out, so that the element stays inside of one, and those around all words,
+        # which would be taken for marks of the sentence.
+        words = re.sub(r"(?<![.!?。！？…])[.!?。！？…]++(?=\s|$)", "", words)
+        inner = list(spans_of_words(words))
+        words = " ".join(words[inner[0][0] : inner[-1][1]].split()) if inner else ""
+        self._characters += words
         self._text.raw += words
+        self._word_end = len(self._characters) if words else self._word_end
         self._text.elements.append(Element(start, len(self._text.raw), raw, self._next_order(), kept=raw))
 
     def _next_order(self) -> int:
@@ -304,10 +393,35 @@ class _Reader:
         self._text.text = "".join(self._characters)
         if len(self._text.elements) > MAX_ELEMENTS:
             self._document.parts += _separated(self._text)
-        elif self._text.text or self._text.elements:
+            self._text = Text()
+        _keep_words_with_indices(self._text)
+        if self._text.text or self._text.elements:
             self._document.parts.append(self._text)
         self._text, self._characters, self._open = Text(), [], []
         self._open_names.clear()
+        self._word_end = 0
+
+
+def _keep_words_with_indices(text: Text) -> None:
+    """Keep words whole that have an index inside, as in H<sub>2</sub>O."""
+    inside = [one.start for one in text.elements if one.kept is not None and one.start == one.end]
+    inside = [place for place in inside if 0 < place < len(text.text) and text.text[place - 1 : place + 1].isalnum()]
+    limits = [place for one in text.elements for place in (one.start, one.end)] if inside else []
+    for place in inside:
+        start, end = place, place
+        while start and text.text[start - 1].isalnum() and place - start < INDICES["sub"]:
+            start -= 1
+        while end < len(text.text) and text.text[end].isalnum() and end - place < INDICES["sub"]:
+            end += 1
+        own = [one for one in text.elements if start < one.start == one.end < end and one.kept is not None]
+        if not own or sum(start < limit < end for limit in limits) > 2 * len(own):
+            continue
+        pieces = [*((one.start, one.order, one.kept or "") for one in own)]
+        pieces += [(at, -1 if at == start else 10**9, text.raw[at]) for at in range(start, end)]
+        kept = "".join(piece for _, _, piece in sorted(pieces, key=lambda piece: piece[:2]))
+        text.elements = [one for one in text.elements if one not in own]
+        text.elements.append(Element(start, end, kept, own[0].order, kept=kept))
+        text.elements.sort(key=lambda one: one.order)
 
 
 def _separated(text: Text) -> Iterator[str | Text]:

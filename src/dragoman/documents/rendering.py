@@ -2,8 +2,9 @@
 
 Words are linked by the attention of the model. A word of the translation gets the elements of the source word that it
 is linked with, so an element may be written twice where its words no longer stand together; one or two words in between
-that have no element of their own are included. An element without a word, such as an image, stands before the word
-that is linked with the one that followed it. Without attention, tags end a text.
+that have no element of their own are included. An element without a word, such as an image, stands before the word that
+is linked with the one that followed it, or behind the one that it touched, as a reference to a footnote. Without
+attention, tags end a text.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def render(document: Markup, text: Text, spans: Sequence[Span], sentences: Seque
     place = 0
     for (start, end), sentence, elements in zip(spans, sentences, inside, strict=True):
         pieces += _raw(text, place, start)
-        translated = _Sentence(document, sentence, elements, start).render()
+        translated = _Sentence(document, text.text, sentence, elements, start).render()
         if place == start and pieces and touches(pieces[-1].markup, translated):
             translated = f" {translated}"
         pieces.append(_Piece(start, translated))
@@ -132,64 +133,97 @@ def _with_marks(pieces: Iterable[_Piece], elements: Sequence[Element]) -> str:
 class _Sentence:
     """The rendering of a sentence with the elements inside of it."""
 
-    def __init__(self, document: Markup, sentence: AlignedTranslation, elements: Sequence[Element], start: int) -> None:
-        """`start` is the place of the sentence in the text that elements count."""
-        self._document = document
+    def __init__(
+        self, document: Markup, text: str, sentence: AlignedTranslation, elements: Sequence[Element], start: int
+    ) -> None:
+        """`start` is the place of the sentence in the text."""
+        self._document, self._text = document, text
         self._sentence = sentence
         self._elements = elements
+        self._start = start
         self._units = [(first + start, end + start) for first, end in sentence.source_units]
         self._stacks = self._filled(self._linked_stacks())
-        self._points: dict[int, list[Element]] = {}
+        self._before: dict[int, list[Element]] = {}
+        """The elements that stand alone before a word of the translation."""
+        self._after: dict[int, list[Element]] = {}
         present = {id(element) for stack in self._stacks for element in stack}
-        for element in elements:
+        for element in sorted(elements, key=lambda element: element.order):
             if id(element) not in present:
-                self._points.setdefault(self._point(element), []).append(element)
+                place, behind = self._point(element)
+                (self._after if behind else self._before).setdefault(place, []).append(element)
 
     def render(self) -> str:
         """The translation with its tags."""
         text, place = self._sentence.text, 0
         result: list[str] = []
-        opened: list[Element] = []
         kept: set[int] = set()
+        stacks = [[element for element in stack if element.kept is None] for stack in self._stacks]
         for number, (start, end) in enumerate(self._sentence.target_units):
-            stack = [element for element in self._stacks[number] if element.kept is None]
+            stack = stacks[number]
             held = next((element for element in self._stacks[number] if element.kept is not None), None)
-            common = len(_common(opened, stack))
-            result += [element.close for element in reversed(opened[common:])]
             if held is None or id(held) not in kept:
                 result.append(self._document.escape(text[place:start]))
-            result += self._without_words(number, " ")
-            result += [element.open for element in stack[common:]]
+            waiting = self._before.get(number, [])
+            for element in stack[len(_common(stacks[number - 1], stack)) if number else 0 :]:
+                result += [self._alone(one, " ") for one in waiting if not element.encloses(one)]
+                waiting = [one for one in waiting if element.encloses(one)]
+                result.append(element.open)
+            result += [self._alone(one, " ") for one in waiting]
             if held is None:
                 result.append(self._document.escape(text[start:end]))
             elif id(held) not in kept:
                 result.append(held.kept or "")
                 kept.add(id(held))
-            opened, place = stack, end
-        result += [element.close for element in reversed(opened)]
+            waiting = self._after.get(number, [])
+            following = stacks[number + 1] if number + 1 < len(stacks) else []
+            for element in reversed(stack[len(_common(stack, following)) :]):
+                result += [self._behind(one) for one in waiting if element.encloses(one)]
+                waiting = [one for one in waiting if not element.encloses(one)]
+                result.append(element.close)
+            result += map(self._behind, waiting)
+            place = end
         result.append(self._document.escape(text[place:]))
-        return "".join([*result, *self._without_words(len(self._sentence.target_units), "")])
+        last = self._before.get(len(stacks), [])
+        space = " " if last and self._is_space(last[0].start - 1) and text and not text[-1].isspace() else ""
+        return "".join([*result, space, *(self._alone(one, "") for one in last)])
 
-    def _without_words(self, number: int, space: str) -> list[str]:
-        """The elements that stand alone before a word of the translation."""
-        found = self._points.get(number, [])
-        return [
-            element.open + element.close if element.kept is None else element.kept + space
-            for element in sorted(found, key=lambda element: element.order)
-        ]
+    def _alone(self, element: Element, space: str) -> str:
+        """An element that stands alone, with the space that divides it from the word behind it."""
+        if element.kept is None and element.start < element.end:
+            return element.open + element.close
+        words = self._text[element.start : element.end].strip()
+        divided = words or (self._is_space(element.end) and self._is_space(element.start - 1))
+        markup = element.open + element.close if element.kept is None else element.kept
+        return markup + (space if divided else "")
+
+    def _behind(self, element: Element) -> str:
+        """An element that stands behind a word, with the space between them."""
+        space = " " if element.start and self._text[element.start - 1].isspace() else ""
+        return space + self._alone(element, "")
+
+    def _is_space(self, place: int) -> bool:
+        """Whether there is a space, or the end of the text."""
+        return not 0 <= place < len(self._text) or self._text[place].isspace()
 
     def _linked_stacks(self) -> list[list[Element]]:
         """The elements of each word of the translation, outermost first."""
-        of_source = [
-            [element for element in self._elements if max(element.start, start) < min(element.end, end)]
-            for start, end in self._units
-        ]
+        of_source = [self._around(*unit) for unit in self._units]
         linked = [None if source is None else of_source[source] for source in self._sentence.sources]
         stacks: list[list[Element]] = []
         for number, stack in enumerate(linked):
             following = next((one for one in linked[number + 1 :] if one is not None), [])
             stacks.append(_common(stacks[-1] if stacks else [], following) if stack is None else stack)
         return stacks
+
+    def _around(self, start: int, end: int) -> list[Element]:
+        """The elements of a word of the source; of one that covers less than half of it only if none covers more."""
+        found = [
+            (min(element.end, end) - max(element.start, start), element)
+            for element in self._elements
+            if max(element.start, start) < min(element.end, end)
+        ]
+        most = max((covered for covered, _ in found), default=0)
+        return [element for covered, element in found if covered == most or 2 * covered >= end - start]
 
     def _filled(self, stacks: list[list[Element]]) -> list[list[Element]]:
         """Include short gaps between the words of an element."""
@@ -203,12 +237,27 @@ class _Sentence:
                         stacks[place] = [*around, element]
         return stacks
 
-    def _point(self, element: Element) -> int:
-        """The word of the translation before which an element without words stands."""
-        for source, (start, _) in enumerate(self._units):
-            if start >= element.start and source in self._sentence.sources:
-                return self._sentence.sources.index(source)
-        return len(self._sentence.target_units)
+    def _point(self, element: Element) -> tuple[int, bool]:
+        """The word of the translation beside which an element without words stands, and whether behind it.
+
+        It belongs to the word before it if it touches that, or if no other follows in the element around it.
+        """
+        sources = self._sentence.sources
+        inner = [one for one in self._elements if one.encloses(element) and one.end > one.start]
+        first, last = (inner[-1].start, inner[-1].end) if inner else (0, len(self._text))
+        follows = any(element.end <= start < last for start, _ in self._units)
+        precedes = any(first <= start < element.start for start, _ in self._units)
+        touches_word = element.start > self._start and not self._is_space(element.start - 1)
+        touches_word &= self._is_space(element.end) or not self._text[element.end].isalnum()
+        has_words = element.kept is None and element.start < element.end
+        if precedes and not has_words and (touches_word or (inner and not follows)):
+            for source in reversed(range(len(self._units))):
+                if self._units[source][0] < element.start and source in sources:
+                    return len(sources) - 1 - sources[::-1].index(source), True
+        for source, (start, end) in enumerate(self._units):
+            if (element.start < end if has_words else element.start <= start) and source in sources:
+                return sources.index(source), False
+        return len(self._sentence.target_units), False
 
 
 def _common(one: list[Element], other: list[Element]) -> list[Element]:

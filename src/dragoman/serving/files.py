@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import time
 import uuid
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.documents.document import Languages
-from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, translated_file
+from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, supported_kinds, translated_file
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of
@@ -31,7 +30,7 @@ DETECTED_CHARACTERS = 5000
 
 def supported_files() -> list[str]:
     """The suffixes of files that can be translated here."""
-    return [".txt", ".html", ".htm", ".srt", *([".docx"] if importlib.util.find_spec("docx") else [])]
+    return [".txt", *supported_kinds()]
 
 
 class FileRequest(Struct):

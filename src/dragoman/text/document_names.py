@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-DOCUMENTS = (".docx", ".htm", ".html", ".srt")
+DOCUMENTS = (".docx", ".htm", ".html", ".pptx", ".srt", ".xlsx")
 """The endings of documents."""
 
 

@@ -1,0 +1,104 @@
+"""Documents that are ZIP archives of XML: read within bounds, and written with some of their parts changed."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from dragoman.errors import InputError
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+MAX_UNPACKED = 64 << 20
+"""Bytes that the parts of a file have, unpacked, beyond those of the file; pictures hardly grow."""
+MAX_PARTS = 5000
+MAX_NODES = 1_000_000
+"""Tags and attributes of all parts: 300 pages have about half as many."""
+_COMPOUND = b"\xd0\xcf\x11\xe0"
+"""The beginning of files of Office before 2007, and of those with a password."""
+
+
+class Archive:
+    """The parts of a document."""
+
+    def __init__(self, content: bytes, kind: str) -> None:
+        """`kind` of document it should be, for messages.
+
+        Raises:
+            InputError: it is none, encrypted, damaged, or has too many parts, bytes, tags or attributes.
+        """
+        self._damaged = InputError(f"the file is not {kind}, or is damaged")
+        if content.startswith(_COMPOUND):
+            raise InputError("the file is encrypted, or of before 2007; save it in the new format without a password")
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                self._infos = archive.infolist()
+                self._require_bounded(len(content))
+                self._parts = {info.filename: archive.read(info) for info in self._infos}
+        except InputError:
+            raise
+        except Exception as error:  # zipfile raises whatever it meets: BadZipFile, zlib.error, EOFError, ValueError
+            raise self._damaged from error
+        xml = [part for name, part in self._parts.items() if name.lower().endswith((".xml", ".rels"))]
+        if sum(part.count(b"<") + part.count(b"=") for part in xml) > MAX_NODES:
+            raise InputError(f"the file has more than {MAX_NODES:,} tags and attributes")
+
+    def _require_bounded(self, size: int) -> None:
+        """Refuse what grows too much; `zipfile` unpacks no more of a part than it declares."""
+        if len(self._infos) > MAX_PARTS or sum(info.file_size for info in self._infos) > size + MAX_UNPACKED:
+            raise InputError("the file is too large when unpacked")
+        if any(info.flag_bits & 1 for info in self._infos):
+            raise InputError("the file is encrypted; save it without a password")
+        if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in self._infos):
+            raise self._damaged
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parts, in their order."""
+        return list(self._parts)
+
+    def part(self, name: str) -> bytes:
+        """The content of a part.
+
+        Raises:
+            InputError: there is none.
+        """
+        if name not in self._parts:
+            raise self._damaged
+        return self._parts[name]
+
+    def xml(self, name: str, roots: Iterable[str] = ()) -> Element:
+        """The outermost element of a part, whose name is one of `roots`, if any are given.
+
+        Raises:
+            InputError: it is not XML, declares a document type, as no such document does, or has another root.
+        """
+        from lxml import etree
+
+        content = self.part(name)
+        if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+            raise self._damaged
+        try:
+            root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
+        except (etree.XMLSyntaxError, ValueError):
+            raise self._damaged from None
+        wanted = list(roots)
+        if wanted and etree.QName(root).localname not in wanted:
+            raise self._damaged
+        return root
+
+    def written(self, changed: Mapping[str, Element | bytes]) -> bytes:
+        """The file with some parts changed; the others keep their bytes, their places and their times."""
+        from lxml import etree
+
+        result = io.BytesIO()
+        with zipfile.ZipFile(result, "w") as archive:
+            for info in self._infos:
+                part = changed.get(info.filename, self._parts[info.filename])
+                if not isinstance(part, bytes):
+                    part = etree.tostring(part, xml_declaration=True, encoding="UTF-8", standalone=True)
+                archive.writestr(info, part)
+        return result.getvalue()

@@ -1,0 +1,493 @@
+"""Files of Microsoft Office (.docx, .pptx, .xlsx), on their XML: text is translated in the runs of its paragraphs.
+
+Runs that look alike are one, whatever cut them. Links, insertions and content controls are elements of the sentence;
+pictures, notes, formulas, deletions and the ends of bookmarks and comments stay beside the words beside which they
+stood. Tabs and breaks divide a text. Of fields a link and a table of contents are translated; the result of any other,
+such as a page number, is computed by the program and stays.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dragoman.documents.archives import Archive
+from dragoman.documents.document import Document, Languages
+from dragoman.documents.inline import Inline, Piece
+from dragoman.errors import InputError
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_PROPERTIES = "docProps/core.xml"
+_FORMATTED = re.compile(r"(html)?(source)?code|(html)?preformatted(text)?|macrotext", re.IGNORECASE)
+"""Names of styles of code."""
+_TRANSLATED_FIELDS = ("HYPERLINK", "TOC")
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """The names of the elements of text; empty where there are none."""
+
+    paragraph: str
+    run: str
+    properties: str
+    """Of a run."""
+    text: str
+    first: frozenset[str]
+    """Properties of the paragraph, which stay where they are."""
+    wrappers: frozenset[str] = frozenset()
+    """Elements of paragraphs that have runs of the same sentence."""
+    breaks: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+    """What says nothing about the translation."""
+    ignored: frozenset[str] = frozenset()
+    """Properties of a run that are no difference."""
+
+
+def _names(namespace: str, names: str) -> frozenset[str]:
+    return frozenset(f"{namespace}{name}" for name in names.split())
+
+
+_WORD = _Dialect(
+    f"{_W}p", f"{_W}r", f"{_W}rPr", f"{_W}t",
+    first=_names(_W, "pPr"),
+    wrappers=_names(_W, "hyperlink ins moveTo smartTag customXml sdt dir bdo"),
+    breaks=_names(_W, "tab ptab br cr"),
+    dropped=_names(_W, "proofErr lastRenderedPageBreak"),
+    ignored=_names(_W, "lang noProof"),
+)  # fmt: skip
+_DRAWING = _Dialect(
+    f"{_A}p", f"{_A}r", f"{_A}rPr", f"{_A}t", first=_names(_A, "pPr"), breaks=_names(_A, "br tab"),
+    dropped=_names(_A, "endParaRPr"),
+)  # fmt: skip
+_PHONETIC = _names(_S, "phoneticPr rPh")
+_CELL = _Dialect(f"{_S}si", f"{_S}r", f"{_S}rPr", f"{_S}t", first=frozenset(), dropped=_PHONETIC)
+_INLINE_CELL = _Dialect(f"{_S}is", f"{_S}r", f"{_S}rPr", f"{_S}t", first=frozenset(), dropped=_PHONETIC)
+
+
+def read_word_file(content: bytes, languages: Languages) -> Document:
+    """Read a Word file: text, tables, headers and footers, notes, text boxes, diagrams, the title; no comments.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    archive = Archive(content, "a Word document")
+    archive.xml("[Content_Types].xml", ["Types"])
+    archive.xml("word/document.xml", ["document"])
+    parts = r"word/(document|header\d*|footer\d*|footnotes|endnotes|diagrams/\w+|charts/\w+)\.xml"
+    return _document(archive, parts, (_WORD, _DRAWING))
+
+
+def read_presentation(content: bytes, languages: Languages) -> Document:
+    """Read a presentation: slides with tables, diagrams and texts of charts, notes, the title.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    archive = Archive(content, "a presentation")
+    archive.xml("ppt/presentation.xml", ["presentation"])
+    return _document(archive, r"ppt/(slides|notesSlides|diagrams|charts)/\w+\.xml", (_DRAWING,))
+
+
+def read_spreadsheet(content: bytes, languages: Languages) -> Document:
+    """Read a spreadsheet: texts of cells and drawings. Formulas, names of sheets and headers of tables, to which
+    formulas refer, stay.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    archive = Archive(content, "a spreadsheet")
+    archive.xml("xl/workbook.xml", ["workbook"])
+    headers = {
+        str(column.get("name"))
+        for name in archive.names
+        if re.fullmatch(r"xl/(tables/\w+|pivotCache/pivotCacheDefinition\d*)\.xml", name)
+        for column in archive.xml(name).iter(f"{_S}tableColumn", f"{_S}cacheField")
+    }
+    parts = r"xl/(sharedStrings|worksheets/\w+|drawings/\w+|charts/\w+)\.xml"
+    return _document(archive, parts, (_CELL, _INLINE_CELL, _DRAWING), headers)
+
+
+def _document(archive: Archive, pattern: str, dialects: Sequence[_Dialect], untouched: Iterable[str] = ()) -> Document:
+    """The paragraphs of the parts of a file; those that are `untouched` as a whole stay."""
+    kept = frozenset(untouched)
+    by_name = {dialect.paragraph: dialect for dialect in dialects}
+    found: list[tuple[str, Callable[[str], None], str]] = []
+    roots: dict[str, Element] = {}
+    try:
+        for name in sorted(filter(re.compile(pattern).fullmatch, archive.names), key=_in_order):
+            roots[name] = archive.xml(name)
+            for element in roots[name].iter(*by_name):
+                paragraph = _Paragraph(element, by_name[element.tag])
+                if paragraph.inline.has_words and paragraph.plain not in kept:
+                    found.append((name, paragraph.write, paragraph.inline.markup))
+        if _PROPERTIES in archive.names:
+            roots[_PROPERTIES] = archive.xml(_PROPERTIES)
+            for element in roots[_PROPERTIES].iter(f"{_DC}title", f"{_DC}subject"):
+                if element.text and any(map(str.isalpha, element.text)):
+                    title = _Title(element)
+                    found.append((_PROPERTIES, title.write, title.inline.markup))
+    except (AttributeError, TypeError, ValueError, RecursionError):  # XML of other elements than such a file has
+        raise InputError("the file is damaged") from None
+
+    def write(translations: list[str]) -> bytes:
+        for (_, write_one, _), translated in zip(found, translations, strict=True):
+            write_one(translated)
+        return archive.written({name: roots[name] for name, _, _ in found})
+
+    return Document([markup for _, _, markup in found], write)
+
+
+def _in_order(name: str) -> tuple[str, ...]:
+    """Names with numbers in the order of these: slide2 before slide10."""
+    return tuple(part.zfill(9) if part.isdigit() else part for part in re.split(r"(\d+)", name))
+
+
+class _Title:
+    """A property of a document, which is one text."""
+
+    def __init__(self, element: Element) -> None:
+        self._element = element
+        self.inline = Inline()
+        self.inline.text(element.text or "")
+
+    def write(self, translated: str) -> None:
+        self._element.text = "".join(piece.thing for piece in self.inline.pieces(translated))
+
+
+@dataclass
+class _Atom:
+    """A piece of a paragraph: the begin or end of a wrapper, a text, or an element that is not taken apart."""
+
+    kind: str
+    """open, close, text, break, leaf"""
+    element: Any = None
+    properties: Element | None = None
+    """Of its run."""
+    in_run: bool = True
+    text: str = ""
+
+
+@dataclass
+class _Field:
+    """A field whose result is translated: what stands before and behind that."""
+
+    begin: list[_Atom] = field(default_factory=list)
+    end: list[_Atom] = field(default_factory=list)
+
+
+class _Paragraph:
+    """A paragraph of a dialect."""
+
+    def __init__(self, element: Element, dialect: _Dialect) -> None:
+        self._element, self._dialect = element, dialect
+        self.inline = Inline()
+        atoms = list(self._atoms(element))
+        self.plain = "".join(atom.text for atom in atoms)
+        if not any(map(str.isalpha, self.plain)) or self._is_code():
+            return
+        lengths: dict[str, int] = {}
+        for atom in atoms:
+            if atom.kind == "text":
+                key = self._look(atom.properties)
+                lengths[key] = lengths.get(key, 0) + len(atom.text)
+        self._base_look = max(lengths, key=lambda key: lengths[key], default="")
+        self._base = next(
+            (one.properties for one in atoms if one.kind == "text" and self._look(one.properties) == self._base_look),
+            None,
+        )
+        self._plain_run = all(not atom.in_run for atom in atoms if atom.kind == "text")
+        self._build(atoms)
+
+    def _is_code(self) -> bool:
+        style = self._element.find(f"{_W}pPr/{_W}pStyle")
+        return style is not None and bool(_FORMATTED.fullmatch(re.sub(r"[\s_-]|20", "", style.get(f"{_W}val", ""))))
+
+    def _look(self, properties: Element | None) -> str:
+        """What a run looks like, as text."""
+        from lxml import etree
+
+        if properties is None:
+            return ""
+        own = {
+            name: value for name, value in properties.attrib.items() if name not in ("lang", "dirty", "err", "altLang")
+        }
+        parts = [
+            etree.tostring(one, encoding="unicode", with_tail=False)
+            for one in properties
+            if one.tag not in self._dialect.ignored
+        ]
+        return "".join([*(f"{name}={own[name]};" for name in sorted(own)), *parts])
+
+    def _atoms(self, parent: Element) -> Iterator[_Atom]:
+        """The pieces of an element of the paragraph, in order."""
+        names = self._dialect
+        for child in parent:
+            tag = child.tag
+            if tag in names.first or tag in names.dropped:
+                continue
+            if tag == names.run:
+                properties = child.find(names.properties)
+                for one in child:
+                    if one.tag != names.properties and one.tag not in names.dropped:
+                        yield from self._in_run(one, properties)
+            elif tag == names.text:
+                yield from self._text(child.text or "", None, in_run=False)
+            elif tag in names.wrappers:
+                yield _Atom("open", child)
+                inside = child.find(f"{_W}sdtContent") if tag == f"{_W}sdt" else child
+                yield from self._atoms(child if inside is None else inside)
+                yield _Atom("close", child)
+            else:
+                yield _Atom("break" if tag in names.breaks else "leaf", child, in_run=False)
+
+    def _in_run(self, one: Element, properties: Element | None) -> Iterator[_Atom]:
+        names = self._dialect
+        if one.tag == names.text:
+            yield from self._text(one.text or "", properties, in_run=True)
+        elif one.tag == f"{_W}noBreakHyphen":
+            yield _Atom("text", properties=properties, text="\u2011")
+        elif one.tag == f"{_W}softHyphen":
+            yield _Atom("text", properties=properties, text="\u00ad")
+        else:
+            yield _Atom("break" if one.tag in names.breaks else "leaf", one, properties)
+
+    def _text(self, text: str, properties: Element | None, *, in_run: bool) -> Iterator[_Atom]:
+        """A text; its line breaks divide it, where it may have any."""
+        lines = text.split("\n") if self._dialect in (_CELL, _INLINE_CELL) else [text]
+        for number, line in enumerate(lines):
+            if number:
+                yield _Atom("break", None, properties, in_run)
+            if line:
+                yield _Atom("text", None, properties, in_run, line)
+
+    def _build(self, atoms: list[_Atom]) -> None:
+        """Add atoms to the inline text; runs that look alike are one."""
+        inline = self.inline
+        opened: list[int] = []
+        look, number = self._base_look, -1
+        ends = self._field_ends(atoms)
+        closing: dict[int, int] = {}
+        """Places at which translated fields end, and their numbers."""
+        place = 0
+
+        def plain() -> None:
+            nonlocal look, number
+            if number >= 0:
+                inline.close(number)
+            look, number = self._base_look, -1
+
+        while place < len(atoms):
+            atom = atoms[place]
+            if atom.kind == "text":
+                if self._look(atom.properties) != look:
+                    plain()
+                    if self._look(atom.properties) != self._base_look:
+                        look, number = self._look(atom.properties), inline.open(atom.properties)
+                inline.text(atom.text)
+            elif atom.kind == "open":
+                plain()
+                opened.append(inline.open(atom.element))
+            elif atom.kind == "close":
+                plain()
+                inline.close(opened.pop())
+            elif atom.kind == "break":
+                plain()
+                inline.divide([atom])
+            elif place in closing:
+                plain()
+                inline.close(closing.pop(place))
+            elif place in ends:
+                plain()
+                end, separate, translated = ends[place]
+                if translated:
+                    closing[end] = inline.open(_Field(atoms[place : separate + 1], [atoms[end]]))
+                    place = separate
+                else:
+                    words = "".join(one.text for one in atoms[separate + 1 : end])
+                    inline.leaf(atoms[place : end + 1], words)
+                    place = end
+            else:
+                words = "".join(atom.element.itertext()).strip() if _local(atom.element) in ("fldSimple", "fld") else ""
+                last = place  # parts of a field that goes on in another paragraph stay together
+                while (
+                    last + 1 not in ends
+                    and last + 1 not in closing
+                    and all(map(_is_field_part, atoms[last : last + 2]))
+                    and last + 1 < len(atoms)
+                ):
+                    last += 1
+                inline.leaf(atoms[place : last + 1], words)
+                place = last
+            place += 1
+        plain()
+
+    def _field_ends(self, atoms: list[_Atom]) -> dict[int, tuple[int, int, bool]]:
+        """For each place where a field of this paragraph begins: its end, where its result begins, and whether that is
+        translated. Fields inside of fields that are not translated are left out by the caller.
+        """
+        found: dict[int, tuple[int, int, bool]] = {}
+        begun: list[list[int]] = []
+        for place, atom in enumerate(atoms):
+            kind = (
+                atom.element.get(f"{_W}fldCharType")
+                if atom.kind == "leaf" and _local(atom.element) == "fldChar"
+                else None
+            )
+            if kind == "begin":
+                begun.append([place, -1])
+            elif kind == "separate" and begun:
+                begun[-1][1] = place
+            elif kind == "end" and begun:
+                start, separate = begun.pop()
+                separate = place - 1 if separate < 0 else separate
+                depth = [{"open": 1, "close": -1}.get(one.kind, 0) for one in atoms[start:place]]
+                if sum(depth) or any(sum(depth[:end]) < 0 for end in range(len(depth))):
+                    continue  # it begins inside of an element and ends outside
+                words = "".join(
+                    one.element.text or ""
+                    for one in atoms[start:separate]
+                    if one.kind == "leaf" and _local(one.element) == "instrText"
+                ).split()
+                head = any(one.kind in ("open", "close") for one in atoms[start:separate])
+                translated = (
+                    bool(words) and words[0].upper() in _TRANSLATED_FIELDS and separate < place - 1 and not head
+                )
+                found[start] = (place, separate, translated)
+        return found
+
+    def write(self, translated: str) -> None:
+        """Put the translated text in the place of the old one."""
+        element, names = self._element, self._dialect
+        last = element.find(f"{_A}endParaRPr")
+        for child in list(element):
+            if child.tag not in names.first:
+                element.remove(child)
+        writer = _Writer(element, names, self._base, plain=self._plain_run)
+        for piece in self.inline.pieces(translated):
+            writer.write(piece)
+        if last is not None:
+            element.append(last)
+
+
+class _Writer:
+    """Writes the pieces of a translated paragraph into it."""
+
+    def __init__(self, paragraph: Element, names: _Dialect, base: Element | None, *, plain: bool) -> None:
+        self._names, self._base = names, base
+        self._plain = plain
+        """Whether text stands without runs, as in cells."""
+        self._parents = [paragraph]
+        self._looks: list[Element | None] = []
+        self._used: set[int] = set()
+        self._run: Element | None = None
+        """The run that may go on, and its properties."""
+        self._run_properties: Element | None = None
+
+    def write(self, piece: Piece) -> None:
+        """Write the next piece."""
+        thing = piece.thing
+        if piece.kind == "text":
+            self._text(thing, self._looks[-1] if self._looks else self._base)
+        elif piece.kind == "leaf":
+            self._atoms(thing)
+        elif isinstance(thing, _Field):
+            self._atoms(thing.begin if piece.kind == "open" else thing.end)
+        elif thing is None or thing.tag == self._names.properties:
+            if piece.kind == "open":
+                self._looks.append(thing)
+            else:
+                self._looks.pop()
+        elif piece.kind == "open":
+            self._open(thing)
+        else:
+            self._parents.pop()
+            self._run = None
+
+    def _open(self, wrapper: Element) -> None:
+        """Begin a wrapper; where it is there a second time, as a copy without the number of a content control."""
+        shell = copy.deepcopy(wrapper)
+        inside = shell
+        for child in list(shell):
+            if child.tag == f"{_W}sdtContent":
+                inside = child
+            elif child.tag != f"{_W}sdtPr":
+                shell.remove(child)
+        if inside is not shell:
+            for child in list(inside):
+                inside.remove(child)
+        if id(wrapper) in self._used:
+            for number in shell.findall(f"{_W}sdtPr/{_W}id"):
+                number.getparent().remove(number)
+        self._used.add(id(wrapper))
+        shell.tail = None
+        self._parents[-1].append(shell)
+        self._parents.append(inside)
+        self._run = None
+
+    def _atoms(self, atoms: list[_Atom]) -> None:
+        """Write pieces as they were; of a field that is there twice, a copy."""
+        for atom in atoms:
+            if atom.kind == "text":
+                self._text(atom.text, atom.properties)
+            elif atom.kind == "open":
+                self._open(atom.element)
+            elif atom.kind == "close":
+                self._parents.pop()
+                self._run = None
+            elif atom.element is None:
+                self._text("\n", atom.properties)
+            else:
+                one = copy.deepcopy(atom.element) if id(atom.element) in self._used else atom.element
+                self._used.add(id(atom.element))
+                one.tail = None
+                self._run = None if _is_field_part(atom) else self._run  # as programs write them: a run for each
+                if atom.in_run:
+                    self._in_run(atom.properties).append(one)
+                    self._run = None if _is_field_part(atom) else self._run
+                else:
+                    self._parents[-1].append(one)
+                    self._run = None
+
+    def _text(self, text: str, properties: Element | None) -> None:
+        parent = self._parents[-1] if self._plain and properties is None else self._in_run(properties)
+        last = parent[-1] if len(parent) else None
+        if last is None or last.tag != self._names.text:
+            last = parent.makeelement(self._names.text)
+            parent.append(last)
+        last.text = (last.text or "") + text
+        if last.text != last.text.strip() and self._names is not _DRAWING:
+            last.set(_SPACE, "preserve")
+
+    def _in_run(self, properties: Element | None) -> Element:
+        """The run in which the next piece stands."""
+        if self._run is None or self._run_properties is not properties:
+            self._run = self._parents[-1].makeelement(self._names.run)
+            self._run_properties = properties
+            self._parents[-1].append(self._run)
+            if properties is not None:
+                own = copy.deepcopy(properties)
+                own.tail = None
+                for language in own.findall(f"{_W}lang"):
+                    own.remove(language)
+                own.attrib.pop("lang", None)
+                self._run.append(own)
+        return self._run
+
+
+def _is_field_part(atom: _Atom) -> bool:
+    return atom.kind == "leaf" and _local(atom.element) in ("fldChar", "instrText")
+
+
+def _local(element: Element) -> str:
+    """The name of an element without its namespace."""
+    return str(element.tag).rpartition("}")[2]
