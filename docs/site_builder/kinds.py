@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 KINDS = {
-    ("start/", "install", "first-translator"): ("Start", "시작"),
+    ("start/", "install", "first-translator", "my-data"): ("Start", "시작"),
     ("tutorials/",): ("Tutorial", "실습"),
     ("learn/",): ("Tutorial: a question answered by a program", "실습: 프로그램으로 답하는 질문"),
     ("how-to/", "serving", "browser", "scale", "reproduction"): ("How-to", "사용법"),
@@ -19,7 +19,7 @@ KINDS = {
     ("lab-book/",): ("Lab book: measurements, dated", "측정 기록"),
     ("contributing/",): ("For contributors", "기여 안내"),
     ("comparison",): ("Explanation", "해설"),
-    ("faq",): ("Questions and answers", "질문과 답"),
+    ("faq", "errors"): ("Questions and answers", "질문과 답"),
 }
 """Kind in English and in Korean by beginnings of pages' names below docs/, or below docs/ko/."""
 

@@ -521,7 +521,8 @@ def test_files_are_read_or_translated(show: Open, tmp_path: Path) -> None:
     page.set_input_files("#file", tmp_path / "text.txt")
     expect(page.locator("#target")).to_have_text("AB\nC")
     page.set_input_files("#file", tmp_path / "other.txt")
-    expect(page.locator("#problem")).to_have_text("other.txt is not a text in UTF-8.")
+    told = "other.txt is not a text in UTF-8. If it is text, save it again as UTF-8 in an editor."
+    expect(page.locator("#problem")).to_have_text(told)
     page.set_input_files("#file", tmp_path / "some.pdf")
     expect(page.locator("#problem")).to_contain_text("some.pdf: this kind of file cannot be translated")
     page.set_input_files("#file", tmp_path / "page.html")

@@ -22,12 +22,12 @@ import pytest
 from tests.cli.test_documented_commands import ROOT
 from tests.server_processes import running
 from tests.site import toy_folder
-from tests.site.page_blocks import Block, blocks_of, english_pages, same
+from tests.site.page_blocks import Block, blocks_of, pages_of_own_code, same
 
 pytestmark = pytest.mark.site
 
 CLIENT = ROOT / "tests" / "reproduction" / "command_server.py"
-PAGES = [page for page in english_pages() if any(block.reason is None for block in blocks_of(page))]
+PAGES = [page for page in pages_of_own_code() if any(block.reason is None for block in blocks_of(page))]
 
 
 _TOY = re.compile(r"warning: .* (were truncated at|looped or ran to) the maximum length")

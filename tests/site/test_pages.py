@@ -9,7 +9,7 @@ from pathlib import Path
 
 from docs.site_builder.kinds import kind_of
 from tests.cli.test_documented_commands import PAGES, ROOT
-from tests.site.page_blocks import blocks_of, english_pages
+from tests.site.page_blocks import blocks_of, pages_of_own_code
 
 DOCS = ROOT / "docs"
 PRINTED = DOCS / "papers" / "results.md"
@@ -77,7 +77,7 @@ def test_every_test_that_a_page_names_exists() -> None:
 def test_no_page_hides_commands_from_the_tests() -> None:
     """A line of a page that looks like a command stands in a block that the tests know."""
     hidden = []
-    for page in english_pages():
+    for page in pages_of_own_code():
         inside = {line for block in blocks_of(page) for line in block.text.splitlines()}
         for line in page.read_text(encoding="utf-8").splitlines():
             command = line.lstrip(" $>|").startswith("dragoman ") and line.startswith(("    ", "$", ">"))

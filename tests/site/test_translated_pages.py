@@ -1,11 +1,17 @@
-"""Translated pages follow their sources: each records the digest of the English page that it was translated from."""
+"""Translated pages follow their sources: each records the digest of the English page that it was translated from.
+
+A page in Korean that is no translation is recorded without a source; `test_command_runs.py` runs its code.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -13,10 +19,10 @@ from tests.cli.test_documented_commands import commands_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECORD = DOCS / "ko" / "translated.json"
-"""Pages, their sources and the digests of these; names are below docs/."""
+"""Pages, their sources, the digests of these, and words of code that stand for others; names are below docs/."""
 
-TRANSLATED: dict[str, list[str]] = json.loads(RECORD.read_text(encoding="utf-8"))
-
+RECORDED: dict[str, list[Any] | None] = json.loads(RECORD.read_text(encoding="utf-8"))
+TRANSLATED = {page: entry for page, entry in RECORDED.items() if entry is not None}
 
 NOT_TEXT = re.compile(rb"^(?:```\{toctree\}\n.*?^```\n|(?:<!-- [^\n]* -->\n)+\n?)", re.MULTILINE | re.DOTALL)
 """Lists of pages, and comments for the tests."""
@@ -30,7 +36,7 @@ def digest(page: Path) -> str:
 def test_no_source_has_changed_since_it_was_translated() -> None:
     changed = [
         f"{source} has changed: mend {page} and write {digest(DOCS / source)} into {RECORD.name}"
-        for page, (source, known) in TRANSLATED.items()
+        for page, (source, known, *_) in TRANSLATED.items()
         if digest(DOCS / source) != known
     ]
     assert not changed, "\n".join(changed)
@@ -39,7 +45,7 @@ def test_no_source_has_changed_since_it_was_translated() -> None:
 def test_every_translated_page_is_recorded() -> None:
     found = [path for path in (DOCS / "ko").rglob("*") if path.suffix in (".md", ".ipynb")]
     pages = {path.relative_to(DOCS).as_posix() for path in found if ".ipynb_checkpoints" not in path.parts}
-    assert pages | {"../README.ko.md"} == set(TRANSLATED)
+    assert pages | {"../README.ko.md"} == set(RECORDED)
 
 
 def _code_of(page: Path) -> list[list[str]]:
@@ -56,7 +62,14 @@ def _code_of(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", TRANSLATED)
 def test_code_is_that_of_the_source_but_for_comments(page: str) -> None:
-    assert _code_of(DOCS / page) == _code_of(DOCS / TRANSLATED[page][0])
+    source, _, *words = TRANSLATED[page]
+    assert _code_of(DOCS / page) == [[_replaced(line, *words) for line in block] for block in _code_of(DOCS / source)]
+
+
+def _replaced(line: str, words: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A line of code with some words, such as codes of languages, in place of others."""
+    anyone = "|".join(map(re.escape, words))
+    return re.sub(rf"(?<!\w)({anyone})(?!\w)", lambda found: words[found[1]], line) if words else line
 
 
 def test_the_glossary_has_one_korean_word_for_each_term() -> None:

@@ -63,7 +63,7 @@ export const GERMAN = {
   keyNeeded: "Dieser Übersetzer verlangt einen API-Schlüssel.",
   key: "API-Schlüssel",
   use: "Verwenden",
-  notText: (name) => `${name} ist kein Text in UTF-8.`,
+  notText: (name) => `${name} ist kein Text in UTF-8. Ist es Text, bitte in einem Editor neu als UTF-8 speichern.`,
   notSupported: (name, formats) => `${name}: Diese Art von Datei kann nicht übersetzt werden; möglich sind ${formats}.`,
   chooseLanguage: "Bitte zuerst die Sprache der Datei wählen.",
   download: (name) => `${name} herunterladen`,

@@ -63,7 +63,7 @@ export const ENGLISH = {
   keyNeeded: "This translator needs an API key.",
   key: "API key",
   use: "Use",
-  notText: (name) => `${name} is not a text in UTF-8.`,
+  notText: (name) => `${name} is not a text in UTF-8. If it is text, save it again as UTF-8 in an editor.`,
   notSupported: (name, formats) => `${name}: this kind of file cannot be translated; possible are ${formats}.`,
   chooseLanguage: "Choose the language of the file first.",
   download: (name) => `Download ${name}`,
