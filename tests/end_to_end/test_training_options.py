@@ -201,6 +201,17 @@ def test_a_model_of_text_in_one_form_learns_changed_pairs_and_is_exported(
             for one in (ours, listed, of_both):
                 assert one.text.count(item) == one.source.count(item)
     assert run.score(["ab {x}"], ["{x} AB"]) == pytest.approx(light.score(["ab {x}"], ["{x} AB"]), abs=1e-3)
-    plain, other = run.translate(["ab cd", "\ufeffａb\u3000c\u00add"])
+    variants = ["ab cd", "\ufeffａb\u3000c\u00add"]
+    plain, other = run.translate(variants)
     assert (other.text, other.alignment) == (plain.text, [(0, target) for _, target in plain.alignment])
     assert other.source_tokens == plain.source_tokens
+    assert main(["export", str(tmp_path / "long"), "--out", str(tmp_path / "int8"), "--quiet", "--int8"]) == 0
+    assert len({one.text for one in dragoman.load(tmp_path / "int8").translate(variants)}) == 1
+    # Words are what stands between plain spaces, so that links of another space would count other words.
+    (tmp_path / "same.de").write_text("ab cd\n\ufeffａb c\u00add\n", encoding="utf-8")
+    (tmp_path / "same.en").write_text("AB CD\nA\u200bB C\u00adD\n", encoding="utf-8")
+    for verb in ("score", "align"):
+        capsys.readouterr()
+        assert main([verb, str(tmp_path / "long"), str(tmp_path / "same.de"), str(tmp_path / "same.en")]) == 0
+        one, same = capsys.readouterr().out.splitlines()
+        assert one == same, verb
