@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from dragoman.text.corpus_writing import WRITERS
 from dragoman.text.lines import read_lines, write_lines
 
 PAIRS = [('The <b>sea</b> & "more", again;', "바다"), ("", "비"), (" a\u2028b ", "'c'"), ("id", "no")]
+READ_BACK = {".tmx": all, ".po": all, ".xlsx": all, ".xliff": operator.itemgetter(1), ".xlf": operator.itemgetter(1)}
+"""Which pairs are read again, where units without a source or a translation are none."""
+
+LOST = ["line separators", "empty sources"]
 
 
 def corpus(folder: Path) -> list[str]:
@@ -33,8 +38,14 @@ def test_pairs_come_back_from_every_kind(
 ) -> None:
     out, back = tmp_path / f"b{kind}{suffix}", [str(tmp_path / "c.en"), str(tmp_path / "c.ko.xz")]
     assert main(["convert", *corpus(tmp_path), str(out)]) == 0
-    assert capsys.readouterr().err == f"{out}: 4 pairs\n"
-    expected = [pair for pair in PAIRS if all(pair)] if kind == ".tmx" else PAIRS
+    said = f"{out}: 4 pairs\n"
+    if kind == ".po":
+        lost = [f"warning: {out}: {what} of 1 side are not kept; they are spaces or left out\n" for what in LOST]
+        said = "".join([f"{out}: 3 pairs\n", *lost])
+    assert capsys.readouterr().err == said
+    expected = [pair for pair in PAIRS if READ_BACK.get(kind, bool)(pair)]
+    if kind == ".po":
+        expected = [(source.replace("\u2028", " "), target) for source, target in expected]
     assert pairs_of(out) == expected
     assert main(["convert", str(out), *back, "--quiet"]) == 0
     assert pairs_of(*back) == expected
@@ -48,12 +59,21 @@ def test_what_a_kind_cannot_hold_is_said(tmp_path: Path, capsys: pytest.CaptureF
     out = tmp_path / "b.tsv"
     assert main(["convert", str(path), str(out)]) == 0
     assert capsys.readouterr().err == (
-        f"{out}: 1 pairs\nwarning: {out}: tabs or line breaks of 1 sides are not kept; they are spaces or left out\n"
+        f"{out}: 1 pair\nwarning: {out}: tabs or line breaks of 1 side are not kept; they are spaces or left out\n"
     )
     assert pairs_of(out) == [("a b c", "d\x01")]
     memory = tmp_path / "b.tmx"
     assert main(["convert", str(path), str(memory), "--languages", "en", "de"]) == 0
-    assert "characters that XML does not have of 1 sides are not kept" in capsys.readouterr().err
+    assert "characters that XML does not have of 1 side are not kept" in capsys.readouterr().err
+
+
+def test_a_catalogue_tells_equal_sources_apart_and_a_sheet_has_no_formulas(tmp_path: Path) -> None:
+    pairs = [("=1+1", "@x"), ("a", "b"), ("a", "c"), ("a\nb", "d\\e")]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"source": one, "target": other}) + "\n" for one, other in pairs))
+    for name in ("b.po", "b.xlsx"):
+        assert main(["convert", str(path), str(tmp_path / name), "--quiet"]) == 0
+        assert pairs_of(tmp_path / name) == [*pairs[:3], ("a b", pairs[3][1])]  # of one line
 
 
 def test_bad_outputs_are_refused_and_nothing_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,9 +82,9 @@ def test_bad_outputs_are_refused_and_nothing_is_changed(tmp_path: Path, capsys: 
         return capsys.readouterr().err.removeprefix("dragoman: error: ").rstrip("\n")
 
     files = corpus(tmp_path)
-    table, memory, sheet = tmp_path / "a.tsv", tmp_path / "a.tmx", tmp_path / "a.xlsx"
+    table, memory, sheet = tmp_path / "a.tsv", tmp_path / "a.tmx", tmp_path / "a.ods"
     write_lines(table, ["a\tb"])
-    assert said(table, memory) == f"{memory}: a .tmx file names the languages of both sides; give --languages SRC TGT"
+    assert said(table, memory) == f"{memory}: such a file names the languages of both sides; give --languages SRC TGT"
     assert said(*files, sheet) == (
         f"{sheet}: is read only; give two files, or one of {', '.join(WRITERS)} (also .gz, .xz, .zst)"
     )

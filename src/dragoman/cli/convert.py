@@ -12,8 +12,8 @@ from dragoman.errors import ConfigError
 SUMMARY = "write a corpus as files of another kind"
 DESCRIPTION = (
     "Reads a corpus as all commands do, and writes its pairs in order to two files, or to one .tsv,\n"
-    ".csv, .jsonl, .json or .tmx file, in UTF-8 and compressed by the name. What is left out, and what\n"
-    "the new files cannot hold, is said."
+    ".csv, .jsonl, .json, .tmx, .xliff, .po or .xlsx file, in UTF-8 and compressed by the name. What is\n"
+    "left out, and what the new files cannot hold, is said."
 )
 EXAMPLES = (
     "dragoman convert memory.tmx train.de train.en",
@@ -36,7 +36,7 @@ def add_options(parser: Parser) -> None:
         nargs=2,
         type=language,
         metavar=("SRC", "TGT"),
-        help="languages of the text, which .tmx names (default: those of the names of files or columns)",
+        help="languages of the text, which .tmx and .xliff name (default: those of the names of files or columns)",
     )
     add_corpus_options(parser)
     add_general_options(parser, device=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections import Counter
@@ -18,13 +19,18 @@ from dragoman.text.lines import replace_output
 
 Languages = tuple[str | None, str | None]
 
+_LONGEST_CELL, _MOST_ROWS = 32_767, 1_048_575
+"""Limits of .xlsx; the header is one row more."""
+_SEPARATOR = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""Ends a line of a .po file for Python, but has no escape there."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class CorpusWriter:
     """Writes pairs, and counts what the files cannot hold."""
 
-    def __init__(self, write: Callable[[str, str], None]) -> None:
+    def __init__(self, write: Callable[[str, str], object]) -> None:
+        """`write` writes a pair; it returns False for one that the file cannot hold."""
         self.pairs = 0
         self.changes: Counter[str] = Counter()
         """How many sides were written differently, by what was done."""
@@ -32,8 +38,7 @@ class CorpusWriter:
 
     def write(self, source: str, target: str) -> None:
         """Write a pair."""
-        self._write(source, target)
-        self.pairs += 1
+        self.pairs += self._write(source, target) is not False
 
     def replaced(self, pattern: str | re.Pattern[str], by: str, text: str, what: str) -> str:
         """Return a text without what the file cannot hold, and count it if it has some."""
@@ -44,15 +49,15 @@ class CorpusWriter:
 
 @contextmanager
 def corpus_writer(files: Sequence[Path], languages: Languages) -> Iterator[CorpusWriter]:
-    """Open files for the pairs of a corpus: two for the sides, or one .tsv, .csv, .jsonl, .json or .tmx.
+    """Open files for the pairs of a corpus: two for the sides, or one of those in `WRITERS`.
 
     Old files are replaced at the end. Names of columns are the languages, or source and target.
 
     Args:
-        languages: of source and target; a .tmx file needs them.
+        languages: of source and target; .tmx and XLIFF need them.
 
     Raises:
-        InputError: a file is of another kind or cannot be written, or .tmx has no languages.
+        InputError: a file is of another kind or cannot be written, or a kind that needs them has no languages.
     """
     with ExitStack() as stack:
         outputs = [stack.enter_context(replace_output(path)) for path in files]
@@ -116,9 +121,7 @@ def _json(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWrit
 
 
 def _tmx(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWriter]:
-    source_code, target_code = languages
-    if not source_code or not target_code or source_code == target_code:
-        raise InputError(f"{path}: a .tmx file names the languages of both sides; give --languages SRC TGT")
+    source_code, target_code = _required(languages, path)
     file.write(
         '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
         '<header creationtool="dragoman" creationtoolversion="1" segtype="sentence" '
@@ -128,13 +131,94 @@ def _tmx(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWrite
     def write(source: str, target: str) -> None:
         file.write("<tu>")
         for code, text in ((source_code, source), (target_code, target)):
-            kept = writer.replaced(_NOT_XML, "", text, "characters that XML does not have")
-            file.write(f"<tuv xml:lang={quoteattr(code)}><seg>{escape(kept)}</seg></tuv>")
+            file.write(f"<tuv xml:lang={quoteattr(code)}><seg>{_xml(writer, text)}</seg></tuv>")
         file.write("</tu>\n")
 
     writer = CorpusWriter(write)
     yield writer
     file.write("</body>\n</tmx>\n")
+
+
+def _xliff(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWriter]:
+    source_code, target_code = map(quoteattr, _required(languages, path))
+    file.write(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
+        f'<file original="corpus" datatype="plaintext" source-language={source_code} target-language={target_code}>\n'
+        "<body>\n"
+    )
+
+    def write(source: str, target: str) -> None:
+        source, target = _xml(writer, source), _xml(writer, target)
+        unit = f"<source>{source}</source><target>{target}</target>"
+        file.write(f'<trans-unit id="{writer.pairs + 1}" xml:space="preserve">{unit}</trans-unit>\n')
+
+    writer = CorpusWriter(write)
+    yield writer
+    file.write("</body>\n</file>\n</xliff>\n")
+
+
+def _required(languages: Languages, path: Path) -> tuple[str, str]:
+    source, target = languages
+    if not source or not target or source == target:
+        raise InputError(f"{path}: such a file names the languages of both sides; give --languages SRC TGT")
+    return source, target
+
+
+def _xml(writer: CorpusWriter, text: str) -> str:
+    return escape(writer.replaced(_NOT_XML, "", text, "characters that XML does not have"))
+
+
+def _po(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWriter]:
+    import polib
+
+    source_code, target_code = languages
+    header = {"Content-Type": "text/plain; charset=UTF-8", "Content-Transfer-Encoding": "8bit"}
+    header |= {"Language": target_code} if target_code else {}
+    header |= {"X-Source-Language": source_code} if source_code else {}
+    file.write('msgid ""\nmsgstr ""\n')
+    file.writelines(f'"{name}: {value}\\n"\n' for name, value in header.items())
+    seen: set[str] = set()
+
+    def write(source: str, target: str) -> bool:
+        if not source:
+            writer.changes["empty sources"] += 1
+            return False
+        # A message has one translation unless a context tells two of them apart.
+        context = str(writer.pairs + 1) if source in seen else None
+        seen.add(source)
+        source, target = (writer.replaced(_SEPARATOR, " ", text, "line separators") for text in (source, target))
+        file.write(f"\n{polib.POEntry(msgid=source, msgstr=target, msgctxt=context)}")
+        return True
+
+    writer = CorpusWriter(write)
+    yield writer
+
+
+def _xlsx(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWriter]:
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("corpus")
+    sheet.append(_names(languages))
+
+    def cell(text: str) -> WriteOnlyCell:
+        kept = writer.replaced(_NOT_XML, "", text, "characters that XML does not have")
+        kept = writer.replaced(f"(?s)(?<=^.{{{_LONGEST_CELL}}}).+", "", kept, f"characters after {_LONGEST_CELL:,}")
+        made = WriteOnlyCell(sheet, kept)
+        made.data_type = "s"  # "=" begins no formula
+        return made
+
+    def write(source: str, target: str) -> None:
+        if writer.pairs >= _MOST_ROWS:
+            raise InputError(f"{path}: a sheet has at most {_MOST_ROWS + 1:,} rows; write .csv")
+        sheet.append((cell(source), cell(target)))
+
+    writer = CorpusWriter(write)
+    yield writer
+    saved = io.BytesIO()  # a compressed file cannot go back to write the sizes of parts
+    book.save(saved)
+    file.buffer.write(saved.getvalue())
 
 
 WRITERS: dict[str, Callable[[Path, TextIO, Languages], Iterator[CorpusWriter]]] = {
@@ -143,5 +227,9 @@ WRITERS: dict[str, Callable[[Path, TextIO, Languages], Iterator[CorpusWriter]]] 
     ".jsonl": _json_lines,
     ".json": _json,
     ".tmx": _tmx,
+    ".xliff": _xliff,
+    ".xlf": _xliff,
+    ".po": _po,
+    ".xlsx": _xlsx,
 }
 """The kinds of files with both sides that are written."""

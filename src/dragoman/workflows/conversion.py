@@ -30,7 +30,12 @@ def convert(
             writer.write(pair.source, pair.target)
             progress(writer.pairs)
     names = " ".join(map(str, outputs))
-    console.info(f"{names}: {writer.pairs:,} pairs")
+    console.info(f"{names}: {_counted(writer.pairs, 'pair')}")
     for what, count in writer.changes.items():
         if count:
-            console.warning(f"{names}: {what} of {count:,} sides are not kept; they are spaces or left out")
+            sides = _counted(count, "side")
+            console.warning(f"{names}: {what} of {sides} are not kept; they are spaces or left out")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
