@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from dragoman.documents.document import Languages
 from dragoman.documents.files import open_document
-from dragoman.documents.html_text import spans_of_words
+from dragoman.documents.html_text import Xml, spans_of_words
 from dragoman.documents.markup import markup_sentences, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
 
@@ -41,10 +41,10 @@ def aligned_as(sentence: str, change: Change) -> AlignedTranslation:
     return AlignedTranslation(text, source, target, links)
 
 
-def translated_html(text: str, change: Change = upper, language: str = "de") -> str:
+def translated_html(text: str, change: Change = upper, language: str = "de", xml: Xml | None = None) -> str:
     """HTML with its sentences changed."""
-    sentences = markup_sentences([text], language, False, 10**6)
-    return translated_markup([text], language, False, [aligned_as(one, change) for one in sentences])[0]
+    sentences = markup_sentences([text], language, False, 10**6, xml)
+    return translated_markup([text], language, False, [aligned_as(one, change) for one in sentences], xml)[0]
 
 
 def translated(suffix: str, content: bytes, change: Change = upper, language: str = "de", target: str = "en") -> bytes:

@@ -291,9 +291,35 @@ def test_deepl_clients_are_answered(client: TestClient) -> None:
         ({"text": ["a"] * 51, "target_lang": "EN"}, "Too many texts: 51, at most 50 are allowed."),
         ({"text": "a", "target_lang": "XX"}, "XX is not supported"),
         ({"text": "a", "target_lang": "EN", "tag_handling": "pdf"}, "Value for 'tag_handling' not supported."),
+        ({"text": "a", "target_lang": "EN", "ignore_tags": ["x"]}, "Value for 'ignore_tags' not supported."),
+        ({"text": "a", "target_lang": "EN", "formality": "more"}, "Value for 'formality' not supported."),
+        ({"text": "a", "target_lang": "EN", "glossary_id": "1"}, "Value for 'glossary_id' not supported."),
+        ({"text": "a", "target_lang": "EN", "split_sentences": "0"}, "Value for 'split_sentences' not supported."),
     ):
         answer = client.post("/v2/translate", json=body)
         assert (answer.status_code, answer.json()) == (400, {"message": message}), body
+
+
+def test_deepl_clients_send_xml(client: TestClient) -> None:
+    xml = '<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "b">]><d><t>ab <x>c</x></t></d>'
+    body = {"text": [xml], "source_lang": "DE", "target_lang": "EN", "tag_handling": "xml", "ignore_tags": "x,y"}
+    [found] = client.post("/v2/translate", json={**body, "formality": "prefer_more"}).json()["translations"]
+    assert found["text"].startswith('<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "b">]><d><t>AB')
+    assert found["text"].count("<x>c</x>") == 1
+    assert found["text"].endswith("</d>")
+
+
+def test_the_address_of_a_file_is_that_of_the_proxy(client: TestClient) -> None:
+    for headers, expected in (
+        ({"X-Forwarded-Prefix": "/mt"}, "http://testserver/mt/download_file/"),
+        (
+            {"X-Forwarded-Prefix": "/a/b/", "X-Forwarded-Host": "example.org:81"},
+            "http://example.org:81/a/b/download_file/",
+        ),
+        ({"X-Forwarded-Prefix": "//evil", "X-Forwarded-Host": "a/b"}, "http://testserver/download_file/"),
+    ):
+        answer = client.post("/translate_file", files={"file": ("a.txt", b"ab")}, data=PAIR, headers=headers)
+        assert answer.json()["translatedFileUrl"].startswith(expected)
 
 
 def test_files_are_translated_and_fetched(client: TestClient) -> None:

@@ -63,8 +63,8 @@ def _echo(sentence: str) -> AlignedTranslation:
 
 
 def _markup(text: str) -> None:
-    found = markup_sentences([text], "en", False, 10**9)
-    translated_markup([text], "en", False, [_echo(sentence) for sentence in found])
+    found = markup_sentences([text], "en", False, 10**9, None)
+    translated_markup([text], "en", False, [_echo(sentence) for sentence in found], None)
 
 
 def _subtitles(text: str) -> None:
@@ -111,8 +111,8 @@ def test_forms_are_read_in_linear_time(case: str) -> None:
 def test_too_many_texts_sentences_and_fields_are_refused() -> None:
     for read, message in (
         (lambda: sentences_of(["a\n" * 9], "en", 8), "request has more than 8 sentences"),
-        (lambda: markup_sentences(["<p>a"] * 9, "en", False, 8), "request has more than 8 sentences"),
-        (lambda: file_texts(".srt", b"-->\na\n\n" * 9, 8, 99), r"request \(9\) exceeds text limit \(8\)"),
+        (lambda: markup_sentences(["<p>a"] * 9, "en", False, 8, None), "request has more than 8 sentences"),
+        (lambda: file_texts(".srt", b"-->\nA\n\n" * 9, 8, 99), r"request \(9\) exceeds text limit \(8\)"),
         (lambda: file_texts(".html", b"a" * 9, 9, 8), r"request \(9\) exceeds text limit \(8\)"),
         (lambda: read_form("", b"a&" * MAX_FIELDS), "more than 2000 fields"),
         (lambda: read_form(BOUNDARY, (PART + b"\r\n") * (MAX_FIELDS + 1) + b"--x--\r\n"), "more than 2000 fields"),
@@ -145,8 +145,8 @@ def _read_and_write(suffix: str, content: bytes) -> bool:
     try:
         texts = file_texts(suffix, content, 100, 100_000)
         if suffix == ".html":
-            found = markup_sentences(texts, "en", False, 1000)
-            texts = translated_markup(texts, "en", False, [_echo(sentence) for sentence in found])
+            found = markup_sentences(texts, "en", False, 1000, None)
+            texts = translated_markup(texts, "en", False, [_echo(sentence) for sentence in found], None)
         translated_file(suffix, content, texts, Languages())
     except InputError:
         return False

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.documents.document import Languages
 from dragoman.documents.files import file_texts, translated_file
+from dragoman.documents.html_text import Xml
 from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
 from dragoman.serving import worker, workers
@@ -40,9 +41,9 @@ async def _refusal(answer: Awaitable[Any]) -> tuple[int, str]:
 def test_results_are_those_of_the_functions() -> None:
     async def steps(pool: Workers) -> None:
         assert await pool.run(sentences_of, ["One. Two.", ""], "en", 9) == sentences_of(["One. Two.", ""], "en", 9)
-        assert await pool.run(markup_sentences, ["<p>a<b>b</b>"], "en", False, 9) == ["ab"]
+        assert await pool.run(markup_sentences, ["<p>a<b>b</b>"], "en", False, 9, Xml()) == ["ab"]
         sentence = AlignedTranslation("X Y", [(0, 1), (2, 3)], [(0, 1), (2, 3)], [1, None])
-        assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence]) == ["<b></b>X Y"]
+        assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence], None) == ["<b></b>X Y"]
         body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n\xff\r\n--x--\r\n'
         assert await pool.run(read_form, "multipart/form-data; boundary=x", body) == Form({}, {"f": ("a", b"\xff")})
         refusal = await _refusal(pool.run(file_texts, ".txt", b"\xff", 9, 9))
@@ -71,7 +72,7 @@ def test_what_takes_too_long_or_too_much_memory_is_ended(monkeypatch: pytest.Mon
 
     async def steps(pool: Workers) -> None:
         assert await pool.run(sentences_of, ["a"], "en", 9) == [[(0, 1)]]
-        status, message = await _refusal(pool.run(markup_sentences, [f"<p>{long}"] * 3, "en", False, 10**9))
+        status, message = await _refusal(pool.run(markup_sentences, [f"<p>{long}"] * 3, "en", False, 10**9, None))
         assert status == 413
         assert message.endswith("send less at a time")
         status, message = await _refusal(pool.run(file_texts, ".srt", f"-->\n{large}".encode(), 9, 10**9))

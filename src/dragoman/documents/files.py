@@ -22,7 +22,8 @@ KINDS = {
     ".htm": "pages:read_page",
     ".html": "pages:read_page",
     ".pptx": "office:read_presentation",
-    ".srt": "subtitles:read_subtitles",
+    ".srt": "subtitles:read_srt",
+    ".vtt": "subtitles:read_vtt",
     ".xlsx": "office:read_spreadsheet",
 }
 """The ending of each kind of documents -> MODULE:FUNCTION of what reads it."""

@@ -274,6 +274,8 @@ class _Reader:
         self._open: list[_Opened] = []
         self._open_names: Counter[str] = Counter()
         self._order = 0
+        self._ended: int | None = None
+        """Where the last end tag of the text stands."""
 
     def read(self) -> None:
         """Read the source."""
@@ -304,6 +306,10 @@ class _Reader:
         elif name in self._blocks:
             self._outside(raw)
         elif kind == "start" and name not in self._void:
+            if self._xml is not None and self._ended is not None:
+                between = self._text.raw[self._ended :]
+                if not between or ("".join(between).isspace() and "\n" in "".join(between)):
+                    self._end_text()  # <name>a</name><name>b</name> are two texts
             place = len(self._text.raw)
             element = Element(place, place, raw, self._next_order())
             self._open.append(_Opened(name, element, token.start, len(self._text.elements)))
@@ -313,6 +319,8 @@ class _Reader:
             self._close(name, raw, token.end)
         else:
             self._mark(raw)
+        if kind in ("start", "end"):
+            self._ended = len(self._text.raw) if kind == "end" else None
 
     def _add(self, raw: str) -> None:
         for found in re.finditer(rf"(?P<space>[{_SPACE}]+)|[^{_SPACE}]+", raw):
@@ -399,7 +407,7 @@ class _Reader:
             self._document.parts.append(self._text)
         self._text, self._characters, self._open = Text(), [], []
         self._open_names.clear()
-        self._word_end = 0
+        self._word_end, self._ended = 0, None
 
 
 def _keep_words_with_indices(text: Text) -> None:

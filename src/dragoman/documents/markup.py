@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.documents.html_text import Markup, Text
+from dragoman.documents.html_text import Markup, Text, Xml
 from dragoman.documents.rendering import AlignedTranslation, original, render
 from dragoman.errors import InputError
 from dragoman.text.sentences import Span, sentence_spans
@@ -31,19 +31,19 @@ def sentences_of(texts: Sequence[str], language: str, most: int) -> list[list[Sp
     return found
 
 
-def markup_sentences(texts: Sequence[str], language: str, separate: bool, most: int) -> list[str]:
-    """The sentences of HTML, of all texts in order; with `separate` every tag ends one.
+def markup_sentences(texts: Sequence[str], language: str, separate: bool, most: int, xml: Xml | None) -> list[str]:
+    """The sentences of HTML, of all texts in order; with `separate` every tag ends one; with `xml` of XML.
 
     Raises:
         InputError: there are more than `most`.
     """
-    parts = [part.text for text in texts for part in _document(text, separate).texts]
+    parts = [part.text for text in texts for part in _document(text, separate, xml).texts]
     found = sentences_of(parts, language, most)
     return [part[slice(*span)] for part, own in zip(parts, found, strict=True) for span in own]
 
 
 def translated_markup(
-    texts: list[str], language: str, separate: bool, sentences: list[AlignedTranslation]
+    texts: list[str], language: str, separate: bool, sentences: list[AlignedTranslation], xml: Xml | None
 ) -> list[str]:
     """HTML with the translations of `markup_sentences` in their place."""
     found, answers = [], iter(sentences)
@@ -53,13 +53,13 @@ def translated_markup(
         return render(document, part, own, [next(answers) for _ in own]) if own else original(part)
 
     for text in texts:
-        document = _document(text, separate)
+        document = _document(text, separate, xml)
         found.append("".join(part if isinstance(part, str) else translated(document, part) for part in document.parts))
     return found
 
 
-def _document(text: str, separate: bool) -> Markup:
-    document = Markup(text)
+def _document(text: str, separate: bool, xml: Xml | None) -> Markup:
+    document = Markup(text, xml)
     if separate:
         document.separate()
     return document

@@ -1,15 +1,78 @@
-"""Web pages (.html)."""
+"""Web pages (.html): in the encoding that they declare, with the language that they declare."""
 
 from __future__ import annotations
 
+import codecs
+import re
+
 from dragoman.documents.document import Document, Languages, decoded
+from dragoman.errors import InputError
+from dragoman.text.languages import base_language
+
+_DECLARED = re.compile(
+    rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE
+)
+_LOOKED_AT = 4096
+"""Bytes in which a page declares its encoding; browsers look at 1,024."""
+_LATIN = frozenset(("iso8859-1", "ascii"))
+"""Encodings that browsers read as windows-1252."""
+_ROOT = re.compile(r"<html\b[^>]*>", re.IGNORECASE)
+_LANGUAGE = re.compile(r"""(?P<name>[ \t\n\r\f](?:xml:)?lang\s*=\s*)(?P<quote>["']?)(?P<code>[\w-]+)""", re.IGNORECASE)
 
 
 def read_page(content: bytes, languages: Languages) -> Document:
     """Read a page, which is one text.
 
     Raises:
-        InputError: it is not UTF-8.
+        InputError: it is not in the encoding that it declares; without one, not in UTF-8.
     """
-    text, encoding = decoded(content)
-    return Document([text], lambda translations: translations[0].encode(encoding))
+    text, encoding = _text(content)
+
+    def write(translations: list[str]) -> bytes:
+        return with_language(translations[0], languages).encode(encoding, "xmlcharrefreplace")
+
+    return Document([text], write)
+
+
+def _text(content: bytes) -> tuple[str, str]:
+    """A page, and the encoding in which it is written again."""
+    declared = _DECLARED.search(content[:_LOOKED_AT])
+    label = "" if declared is None else declared[1].decode("ascii")
+    encoding = _codec(label)
+    if content.isascii() and encoding is not None:  # what is beyond ASCII in the translation has to fit what it says
+        return content.decode("ascii"), encoding
+    try:
+        return decoded(content)
+    except InputError:
+        if not label:
+            raise
+    try:
+        if encoding is not None:
+            return content.decode(encoding), encoding
+    except UnicodeDecodeError:
+        pass
+    raise InputError(f"the file is not UTF-8, nor in the encoding that it declares ({label})")
+
+
+def _codec(name: str) -> str | None:
+    """The encoding of a label as Python knows it, if it is one of text."""
+    try:
+        found = codecs.lookup(name).name
+        "a".encode(found)
+    except (LookupError, UnicodeError):
+        return None
+    return "cp1252" if found in _LATIN else found
+
+
+def with_language(page: str, languages: Languages) -> str:
+    """A page whose outermost element has the target language where it had the source language."""
+    root = _ROOT.search(page)
+    if root is None or not languages.target:
+        return page
+
+    def replaced(found: re.Match[str]) -> str:
+        if languages.source and base_language(found["code"]).lower() != base_language(languages.source):
+            return found[0]
+        return f"{found['name']}{found['quote']}{languages.target}"
+
+    return page[: root.start()] + _LANGUAGE.sub(replaced, root[0]) + page[root.end() :]

@@ -1,21 +1,41 @@
-"""Subtitles (.srt): cues of a number, a time, and lines of text, which are translated together."""
+"""Subtitles (.srt, .vtt): cues of a time and lines of text, which are translated together.
+
+A cue of .srt ends where the next one begins, whether an empty line stands there or not. A sentence that goes on in the
+next cue is one text. Lines of a dialogue, which begin with dashes, and lines of a song are texts of their own; dashes
+and notes stay. Tags and codes such as {\\an8} are elements of the sentence, and a line is never cut inside of one.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from dragoman.documents.document import Document, Languages, decoded
 from dragoman.documents.html_text import unescaped
+from dragoman.text.sentences import Span
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_SIGN = re.compile(r"[-–—♪♫#]")
+_BEFORE, _AFTER = re.compile(r"[-–—♪♫#\s]+"), "♪♫# "
+_CODE = re.compile(r"\{(\\[^{}<>'\r\n]*)\}")
+_CODE_TAG = re.compile(r"<code c='([^'<>]*)'/>")
+_TAG_OR_SPACE = re.compile(r"<[^<>]*>|(?P<space>\s+)")
+_MOST_CUES = 4
+"""Cues of one sentence."""
+
+_Slot = list[Span]
+"""The lines of a cue that have text, without the spaces around it."""
+_Unit = list[_Slot]
+"""The cues of a text; of a dialogue or song a line alone."""
 
 
-def read_subtitles(content: bytes, languages: Languages) -> Document:
-    """Read subtitles, which have a few tags and no entities.
+def read_srt(content: bytes, languages: Languages) -> Document:
+    """Read subtitles in the form of SubRip, which has a few tags and no entities.
 
     Raises:
-        InputError: they are not UTF-8.
+        InputError: they are neither UTF-8 nor UTF-16.
     """
     text, encoding = decoded(content)
 
@@ -25,57 +45,122 @@ def read_subtitles(content: bytes, languages: Languages) -> Document:
     return Document([cue.replace("&", "&amp;") for cue in cue_texts(text)], write)
 
 
-def cue_texts(text: str) -> list[str]:
-    """The text of each cue as one line; of a dialogue, whose lines begin with a dash, one for each line."""
-    return [part for start, end in _cues(text) for part in _parts(text[start:end])]
+def read_vtt(content: bytes, languages: Languages) -> Document:
+    """Read subtitles in the form of WebVTT, with its tags and entities.
+
+    Raises:
+        InputError: they are neither UTF-8 nor UTF-16.
+    """
+    text, encoding = decoded(content)
+
+    def write(translations: list[str]) -> bytes:
+        return replace_cue_texts(text, translations, vtt=True).encode(encoding)
+
+    return Document(cue_texts(text, vtt=True), write)
 
 
-def replace_cue_texts(text: str, translations: Sequence[str]) -> str:
-    """The file with `translations` in the place of `cue_texts`, in as many lines as each cue had."""
-    found, result, place = iter(translations), [], 0
-    for start, end in _cues(text):
-        own = text[start:end]
-        break_ = "\r\n" if "\r\n" in own else "\n"
-        parts = [next(found) for _ in _parts(own)]
-        lines = parts if len(parts) > 1 else _wrapped(parts[0], len(own.splitlines()))
-        result += [text[place:start], break_.join(lines)]
-        place = end
+def cue_texts(text: str, *, vtt: bool = False) -> list[str]:
+    """The texts of the cues as HTML, but for entities: each on one line, without dashes and notes around it."""
+    return [_inner(_joined(text, unit))[1] for unit in _units(text, vtt)]
+
+
+def replace_cue_texts(text: str, translations: Sequence[str], *, vtt: bool = False) -> str:
+    """The file with `translations` in the place of `cue_texts`, in as many lines as each cue had, or fewer."""
+    result: list[str] = []
+    place = 0
+    for unit, translated in zip(_units(text, vtt), translations, strict=True):
+        before, _, after = _inner(_joined(text, unit))
+        whole = before + _CODE_TAG.sub(r"{\1}", translated) + after
+        weights = [sum(end - start for start, end in slot) for slot in unit]
+        cues = _divided(whole, weights)
+        for slot, own in zip(unit, [*cues, *[""] * (len(unit) - len(cues))], strict=True):
+            lines = _divided(own, [1] * len(slot))
+            for number, (start, end) in enumerate(slot):
+                if number < len(lines):
+                    result += [text[place:start], lines[number]]
+                place = end  # a line that is left over goes with the line break before it
     return "".join([*result, text[place:]])
 
 
-def _cues(text: str) -> Iterator[tuple[int, int]]:
-    """The span of the text of each cue: from the line after its time to the next empty line or time."""
-    start = end = None
-    """The text of the cue that is being read, without the line break at its end."""
-    for line in _LINE.finditer(text):
-        if "-->" in line[0]:
-            start, end = (line.end(), None) if line[0].endswith("\n") else (None, None)
-        elif line[0].isspace():
-            if start is not None and end is not None:
-                yield start, end
-            start = end = None
-        elif start is not None:
-            end = line.start() + len(line[0].removesuffix("\n").removesuffix("\r"))
-    if start is not None and end is not None:
-        yield start, len(text[:end].rstrip())
+def _units(text: str, vtt: bool) -> list[_Unit]:
+    """The lines of each text."""
+    units: list[_Unit] = []
+    goes_on = False
+    for cue in _cues(text, vtt):
+        if len(cue) > 1 and all(_SIGN.match(text, start) for start, _ in cue):
+            units += [[[line]] for line in cue]
+            goes_on = False
+            continue
+        first, last, own = text[cue[0][0]], text[cue[-1][1] - 1], text[cue[0][0] : cue[-1][1]]
+        plain = "<" not in own and "{" not in own
+        if goes_on and plain and first.islower() and len(units[-1]) < _MOST_CUES:
+            units[-1].append(cue)
+        else:
+            units.append([cue])
+        goes_on = plain and (last.isalpha() or last in ",;")
+    return units
 
 
-def _parts(own: str) -> list[str]:
-    lines = own.splitlines()
-    if len(lines) > 1 and all(line.lstrip().startswith(("-", "–", "—")) for line in lines):
-        return lines
-    return [" ".join(lines)]
+def _cues(text: str, vtt: bool) -> Iterator[_Slot]:
+    """The lines of each cue that has text."""
+    lines = [found.span() for found in _LINE.finditer(text)]
+    times = [number for number, line in enumerate(lines) if "-->" in text[slice(*line)]]
+    for time, following in zip(times, [*times[1:], len(lines)], strict=False):
+        own = [_stripped(text, *line) for line in lines[time + 1 : following]]
+        if following < len(lines) and own and text[slice(*own[-1])].isdecimal():
+            own.pop()  # the number of the next cue
+        if vtt:  # whose cues end at an empty line
+            own = own[: [*(start < end for start, end in own), False].index(False)]
+        found = [line for line in own if line[0] < line[1]]
+        if found:
+            yield found
 
 
-def _wrapped(text: str, count: int) -> list[str]:
-    """A text in up to `count` lines of about equal length."""
-    lines, start = [], 0
-    while count > 1:
-        ideal = start + (len(text) - start) / count
-        before, after = text.rfind(" ", start, int(ideal) + 1), text.find(" ", int(ideal) + 1)
-        if before < 0 and after < 0:
+def _stripped(text: str, start: int, end: int) -> Span:
+    line = text[start:end]
+    return start + len(line) - len(line.lstrip()), start + len(line.rstrip())
+
+
+def _joined(text: str, unit: _Unit) -> str:
+    """The text of cues in one line; codes are tags."""
+    return _CODE.sub(r"<code c='\1'/>", " ".join(text[slice(*line)] for slot in unit for line in slot))
+
+
+def _inner(text: str) -> tuple[str, str, str]:
+    """A text without the dashes and notes before and behind it, and these."""
+    signs = _BEFORE.match(text)
+    before = signs[0] if signs else ""
+    inner = text[len(before) :].rstrip(_AFTER)
+    return before, inner, text[len(before) + len(inner) :]
+
+
+def _divided(text: str, weights: Sequence[int]) -> list[str]:
+    """A text in up to as many parts as there are weights, whose lengths are as these; it is cut at spaces.
+
+    Tags have no length.
+    """
+    seen, place = 0, 0
+    cuts: list[tuple[int, int, int]] = []
+    """The characters that are seen before each space, and its place."""
+    for found in _TAG_OR_SPACE.finditer(text):
+        seen += found.start() - place
+        if found["space"]:
+            cuts.append((seen, *found.span()))
+            seen += found.end() - found.start()
+        place = found.end()
+    seen += len(text) - place
+    parts: list[str] = []
+    start = begun = number = 0
+    left = list(accumulate(reversed(weights)))[::-1]
+    for weight, rest in zip(weights[:-1], left[:-1], strict=True):
+        ideal = begun + (seen - begun) * weight / rest
+        number = max(bisect_left(cuts, (int(ideal), 0, 0)), number)
+        after = cuts[number] if number < len(cuts) else None
+        before = cuts[number - 1] if number and cuts[number - 1][1] >= start else None
+        if after is None and before is None:
             break
-        cut = after if before < 0 or 0 <= after < 2 * ideal - before else before
-        lines.append(text[start:cut])
-        start, count = cut + 1, count - 1
-    return [*lines, text[start:]]
+        cut = after if before is None or (after is not None and after[0] - ideal < ideal - before[0]) else before
+        assert cut is not None
+        parts.append(text[start : cut[1]])
+        begun, start = cut[0] + cut[2] - cut[1], cut[2]
+    return [*parts, text[start:]]

@@ -35,7 +35,7 @@ class TranslatedDocument:
 
 def sentences_in(document: Document, translator: Translator, language: str) -> list[str]:
     """The sentences of a document, in order."""
-    return markup_sentences(document.texts, language, not translator.attends, MOST)
+    return markup_sentences(document.texts, language, not translator.attends, MOST, None)
 
 
 def translate_document(
@@ -58,7 +58,7 @@ def translate_document(
         progress(len(found))
     rendered = dict(zip(different, (aligned([best]) for best in found), strict=True))
     texts = translated_markup(
-        document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences]
+        document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences], None
     )
     words = sum(len(sentence.split()) for sentence in sentences)
     return TranslatedDocument(document.write(texts), len(sentences), words, found)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dragoman.documents.html_text import Xml
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import MISSING, Refusal, wrong_field
@@ -26,6 +27,11 @@ class DeepLRequest(Struct):
     target_lang: NonEmpty
     source_lang: str | None = None
     tag_handling: str | None = None
+    ignore_tags: str | list[str] | None = None
+    splitting_tags: str | list[str] | None = None
+    split_sentences: str | int | bool | None = None
+    formality: str | None = None
+    glossary_id: str | None = None
     api_key: str | None = None
     auth_key: str | None = None
     """The key of older clients."""
@@ -60,12 +66,16 @@ class DeepL:
             raise Refusal(400, f"Too many texts: {len(texts)}, at most {MAX_TEXTS} are allowed.")
         if wanted.tag_handling not in (None, "", "html", "xml"):
             raise Refusal(400, "Value for 'tag_handling' not supported.")
+        _require_known(wanted)
         key = key_of(request, wanted.api_key) or wanted.auth_key
         service.limits.admit(key, address_of(request), len(texts))
         service.require_lengths(texts)
         directions = await service.directions(texts, wanted.source_lang or AUTO, wanted.target_lang)
         if wanted.tag_handling:
-            found = await translate_markup(service, texts, directions)
+            xml = None
+            if wanted.tag_handling == "xml":
+                xml = Xml(frozenset(_tags(wanted.ignore_tags)), frozenset(_tags(wanted.splitting_tags)))
+            found = await translate_markup(service, texts, directions, xml)
         else:
             found = [best for best, *_ in await service.translate(texts, directions)]
         translations = [
@@ -85,6 +95,30 @@ class DeepL:
     async def usage(self, request: Request) -> Response:
         """GET /v2/usage: nothing is counted against a quota."""
         return json_response({"character_count": 0, "character_limit": 10**12})
+
+
+def _require_known(wanted: DeepLRequest) -> None:
+    """Refuse what would have no effect.
+
+    Raises:
+        Refusal: in DeepL's words.
+    """
+    xml = wanted.tag_handling == "xml"
+    sentences = {"", "1", "true", *(["nonewlines"] if wanted.tag_handling else [])}
+    for name, value, known in (
+        ("formality", wanted.formality or "default", {"default", "prefer_more", "prefer_less"}),
+        ("glossary_id", wanted.glossary_id or "", {""}),
+        ("split_sentences", "" if wanted.split_sentences is None else str(wanted.split_sentences).lower(), sentences),
+        ("ignore_tags", "" if xml else " ".join(_tags(wanted.ignore_tags)), {""}),
+        ("splitting_tags", "" if xml else " ".join(_tags(wanted.splitting_tags)), {""}),
+    ):
+        if value not in known:
+            raise Refusal(400, f"Value for '{name}' not supported.")
+
+
+def _tags(names: str | list[str] | None) -> list[str]:
+    """Names of tags, which may be given in one string with commas."""
+    return [name.strip() for name in (names.split(",") if isinstance(names, str) else names or []) if name.strip()]
 
 
 def _wrong(name: str, fault: str) -> Refusal:

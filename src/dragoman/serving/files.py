@@ -47,6 +47,19 @@ class FileResponse(Struct):
     translatedFileUrl: str
 
 
+_PREFIX = re.compile(r"(?:/[\w.~-]+)+")
+_HOST = re.compile(r"[\w.:\[\]-]+")
+
+
+def _base(request: Request) -> str:
+    """The address under which the client knows this server; a proxy says its own path and host."""
+    base = request.base_url
+    prefix, host = (request.headers.get(f"x-forwarded-{name}", "").rstrip("/") for name in ("prefix", "host"))
+    if _HOST.fullmatch(host):
+        base = base.replace(netloc=host)
+    return f"{base}".rstrip("/") + (prefix if _PREFIX.fullmatch(prefix) else "") + "/"
+
+
 class _Kept(NamedTuple):
     name: str
     content: bytes
@@ -88,7 +101,7 @@ class Files:
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
         key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{suffix}"
         self._keep(key, translated)
-        return json_response(FileResponse(f"{request.base_url}download_file/{key}"))
+        return json_response(FileResponse(f"{_base(request)}download_file/{key}"))
 
     async def download(self, request: Request) -> Response:
         """GET /download_file/NAME."""

@@ -7,22 +7,25 @@ from typing import cast
 
 import msgspec
 
+from dragoman.documents.html_text import Xml
 from dragoman.documents.markup import MAX_SENTENCES, markup_sentences, translated_markup
 from dragoman.documents.rendering import AlignedTranslation, aligned
 from dragoman.serving.service import Direction, Service, all_or_none, by_pair
 from dragoman.translation.result import Translation
 
 
-async def translate_markup(service: Service, texts: Sequence[str], directions: Sequence[Direction]) -> list[str]:
-    """The translations of documents or fragments of HTML."""
+async def translate_markup(
+    service: Service, texts: Sequence[str], directions: Sequence[Direction], xml: Xml | None = None
+) -> list[str]:
+    """The translations of documents or fragments of HTML, or of XML that is read in this way."""
     found = list(texts)
 
     async def translate_some(places: list[int], direction: Direction) -> None:
         pair, own = direction.pair, [texts[place] for place in places]
         separate = not (await service.models.get(pair)).translator.attends
-        lines = await service.workers.run(markup_sentences, own, pair.source, separate, MAX_SENTENCES)
+        lines = await service.workers.run(markup_sentences, own, pair.source, separate, MAX_SENTENCES, xml)
         sentences = await service.lines(lines, pair, finish=_packed)
-        translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences)
+        translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences, xml)
         for place, text in zip(places, translated, strict=True):
             found[place] = text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-DOCUMENTS = (".docx", ".htm", ".html", ".pptx", ".srt", ".xlsx")
+DOCUMENTS = (".docx", ".htm", ".html", ".pptx", ".srt", ".vtt", ".xlsx")
 """The endings of documents."""
 
 
