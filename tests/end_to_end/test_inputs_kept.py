@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "run --input src --replace-unk --dictionary dictionary",
         "run --input src --constraints tgt",
         "run --input src --glossary pairs.tsv",
+        "run --input src --memory pairs.tsv",
     ),
     "evaluate": (
         "run src tgt --against tgt2 --by rarity --frequencies words",

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.text.lines import read_lines
+from tests.schemas import require_fits
 
 from .conftest import Corpus
 
@@ -117,6 +118,24 @@ def test_terms_of_a_glossary_appear_in_the_lines_that_have_them(
     assert [lines[1], lines[3]] == ["", "A"]
 
 
+def test_a_line_that_the_memory_has_gets_the_translation_there(
+    run_folder: Path, source: Path, tmp_path: Path, capsys: Said
+) -> None:
+    pairs = _file(tmp_path / "memory.tsv", ["ab c\twrong", "fed cbb\tnear"])
+    later = [_file(tmp_path / "later.low", ["ab c"]), _file(tmp_path / "later.up", ["kept"])]
+    assert _translate(run_folder, "-i", source) == 0
+    before = capsys.readouterr().out.splitlines()
+    assert _translate(run_folder, "-i", source, "--memory", pairs, "--memory", *later) == 0
+    assert capsys.readouterr().out.splitlines() == ["kept", *before[1:]]
+    assert _translate(run_folder, "-i", source, "--memory", pairs, "--format", "jsonl") == 0
+    entries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for entry in entries:
+        require_fits("translate", entry)
+    assert [entry["memory"]["used"] for entry in entries] == [True, False, False, False]
+    [match] = entries[2]["memory"]["matches"]
+    assert match == {"source": "fed cbb", "target": "near", "score": 0.8571, "differences": [[[4, 7], [4, 7]]]}
+
+
 def test_the_translation_that_agrees_most_comes_first(run_folder: Path, source: Path, capsys: Said) -> None:
     for options in (
         ["--beam", "4", "--mbr", "chrf"],
@@ -188,6 +207,9 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
             ["--replace-unk", "--unk-rule", "dictionary"],
             "--unk-rule dictionary requires --dictionary",
         ),
+        (["--memory", "NAMES"], "names: a corpus in one file is .csv, .tsv"),
+        (["--memory", "SOURCE", "SOURCE", "SOURCE"], "--memory: expected one or two files (source and target), not 3"),
+        (["--encoding", "cp949"], "--encoding requires --memory"),
         (["--replace-unk", "--unk-log", "SOURCE"], "is both an input and an output, so it would be destroyed"),
         (["--prefix", "-", "--constraints", "-"], "standard input is read twice; give a file for all but one"),
         (["--ban", "Ж"], "banned word 'Ж': the model does not know 'Ж'"),

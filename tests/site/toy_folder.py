@@ -132,6 +132,14 @@ def _texts(folder: Path) -> None:
     _write(folder / "never.txt", ["of"])
     _write(folder / "begins.en", ["", "", "28.7 miles", "1"])
     _write(folder / "terms.tsv", ["1\t2"])
+    _write(folder / "mine.tsv", ["1\t2"])
+    _write(
+        folder / "memory.tmx",
+        [
+            '<tmx version="1.4"><header srclang="en"/><body><tu>',
+            '<tuv xml:lang="en"><seg>1</seg></tuv><tuv xml:lang="de"><seg>2</seg></tuv></tu></body></tmx>',
+        ],
+    )
     _write(folder / "phrases.txt", german[:8])
     _write(folder / "dogs.de", ["Ein Hund läuft durch den Schnee.", "Ein Hund.", "Eine Katze."])
     _write(folder / "dogs.en", ["A dog runs through the snow.", "A dog.", "A cat."])

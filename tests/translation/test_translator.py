@@ -409,3 +409,25 @@ def test_items_without_a_placeholder_are_told_once(protecting, caplog):
 def test_samples_have_the_items(protecting):
     for one in protecting.translate("a {x} b {y}", n_best=5, sample=True, temperature=3.0, seed=1):
         assert (one.text.count("{x}"), one.text.count("{y}")) == (1, 1)
+
+
+def test_what_a_memory_has_is_not_searched_for(copier):
+    kept = copier.with_options(memory={"ab c": "hh", "ab cd": "gg"})
+    lines = ["ab c", "ab e", "", "ab cd"]
+    found = [best for [best] in kept.translate_lines(lines)]
+    assert [(best.text, best.from_memory) for best in found] == [
+        ("hh", True),
+        ("ab e", False),
+        ("", False),
+        ("gg", True),
+    ]
+    assert found[0].tokens == found[0].alignment == []
+    assert found[0].attention is None
+    assert [match.score for match in found[0].memory_matches] == [1.0, 0.8]
+    assert [match.source for match in found[1].memory_matches] == ["ab c"]
+    assert found[2].memory_matches == []
+    assert copier.translate("ab c").text == "ab c"
+    # The model is asked where the line has to contain something.
+    assert kept.translate("ab c", prefix="d").text.startswith("d")
+    assert kept.translate("ab c", constraints=["f"]).from_memory is False
+    assert [best.text for best in kept.translate("ab c", n_best=2)] == ["hh"]

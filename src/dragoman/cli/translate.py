@@ -26,6 +26,7 @@ EXAMPLES = (
     "dragoman translate RUN -i new.de --sample --temperature 0.8 --seed 7",
     "dragoman translate RUN1 RUN2 RUN3 -i new.de --combine log-probabilities",
     "dragoman translate RUN -i new.de --glossary terms.tsv",
+    "dragoman translate RUN -i new.de --memory memory.tmx --format jsonl",
     "dragoman translate RUN -i new.de --replace-unk --dictionary de-en.dictionary --unk-log new.unk",
 )
 

@@ -26,6 +26,7 @@ Runs = Annotated[
     doc("run folder or exported folder; several form an ensemble", metavar="RUN", positional=True),
 ]
 Pairs = Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", metavar="FILE", positional=True)]
+Corpora = tuple[tuple[str, ...], ...]
 INPUT = {"metavar": "FILE", "short": "-i"}
 
 
@@ -36,6 +37,22 @@ def output(what: str) -> Meta:
 
 Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
 Threads = Annotated[int, Meta(ge=1, le=1024)]
+
+
+def too_many_files(name: str) -> Rule:
+    """Refuse a corpus of more than two files."""
+
+    def first(values: Values) -> tuple[str, ...] | None:
+        return next((files for files in values[name] if len(files) > 2), None)
+
+    def message(values: Values) -> str:
+        files = first(values) or ()
+        return (
+            f"{{option}}: expected one or two files (source and target), not {len(files)}: {literal(' '.join(files))}; "
+            "repeat {option} for each further corpus"
+        )
+
+    return Rule((name,), lambda values: first(values) is not None, message)
 
 
 class CorpusOptions(Section):

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from dragoman.config.section import Count, Positive, Section, doc
-from dragoman.requests.rules import Rule, Values, given, lacking, literal
-from dragoman.requests.shared import COMPRESSION, CORPORA, GENERAL, PAIRS, Compute, CorpusOptions, Quiet, Request
+from dragoman.requests.rules import Rule, given, lacking
+from dragoman.requests.shared import (
+    COMPRESSION,
+    CORPORA,
+    GENERAL,
+    PAIRS,
+    Compute,
+    Corpora,
+    CorpusOptions,
+    Quiet,
+    Request,
+    too_many_files,
+)
 
-Corpora = tuple[tuple[str, ...], ...]
 Preset = Annotated[str | None, doc("name of a preset (see `dragoman presets`)", metavar="PRESET", positional=True)]
 File = Annotated[str | None, doc("configuration file, complete or partial", metavar="CONFIG.yaml", positional=True)]
 
@@ -56,22 +66,6 @@ class Length(Section):
         return [f"training.{name}={value}" for name, value in given if value is not None]
 
 
-def _too_many_files(name: str) -> Rule:
-    """Refuse a corpus of more than two files."""
-
-    def first(values: Values) -> tuple[str, ...] | None:
-        return next((files for files in values[name] if len(files) > 2), None)
-
-    def message(values: Values) -> str:
-        files = first(values) or ()
-        return (
-            f"{{option}}: expected one or two files (source and target), not {len(files)}: {literal(' '.join(files))}; "
-            "repeat {option} for each further corpus"
-        )
-
-    return Rule((name,), lambda values: first(values) is not None, message)
-
-
 SCALE_RULES = (Rule(("sizes_only",), lacking("scale"), "{option}: has no effect without {scale} F"),)
 
 
@@ -97,7 +91,7 @@ class ConfigurationRequest(Request):
             lambda values: (values["preset"] is not None) == bool(values["train"]),
             "give either a PRESET or {train} FILES (see dragoman config --help)",
         ),
-        _too_many_files("train"),
+        too_many_files("train"),
         *SCALE_RULES,
     )
 
@@ -236,8 +230,8 @@ class TrainingRequest(Request, kw_only=True):
             lambda values: not values["train"] and not values["resume"],
             "{train} is required: give the source and the target file (see dragoman train --help)",
         ),
-        _too_many_files("train"),
-        _too_many_files("dev"),
+        too_many_files("train"),
+        too_many_files("dev"),
         *SCALE_RULES,
     )
 

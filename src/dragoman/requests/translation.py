@@ -12,12 +12,16 @@ from dragoman.config.section import Count, Section, doc, keys_of
 from dragoman.errors import ConfigError
 from dragoman.requests.rules import Rule, Values, given, is_given, lacking, literal
 from dragoman.requests.shared import (
+    CORPORA,
     ENSEMBLE,
     ENSEMBLE_RULES,
     GENERAL,
     INPUT,
+    PAIRS,
     SEARCH_HEADING,
     Compute,
+    Corpora,
+    CorpusOptions,
     EnsembleOptions,
     Input,
     PairsRequest,
@@ -26,6 +30,7 @@ from dragoman.requests.shared import (
     SamplingOptions,
     SearchChanges,
     SearchOptions,
+    too_many_files,
 )
 from dragoman.text.document_names import is_document
 
@@ -131,6 +136,19 @@ class Constraints(Section):
     ] = None
 
 
+class Memory(Section):
+    """Pairs that are kept."""
+
+    memory: Annotated[
+        Corpora,
+        doc(
+            "translation memory: a line that is a source in it gets the translation there; --format jsonl also has the "
+            f"pairs whose sources are like the line. {PAIRS}; may be repeated",
+            metavar="FILE",
+        ),
+    ] = ()
+
+
 class UnknownWords(Section):
     """What becomes of unknown words."""
 
@@ -179,7 +197,9 @@ class TranslationRequest(Request, kw_only=True):
     searching: Annotated[Search, doc(SEARCH_HEADING)] = Search()
     constraints: Annotated[Constraints, doc("lexical constraints")] = Constraints()
     drawing: Annotated[SamplingOptions, doc("sampling")] = SamplingOptions()
+    kept: Annotated[Memory, doc("translation memory")] = Memory()
     unknown: Annotated[UnknownWords, doc("unknown word replacement")] = UnknownWords()
+    corpora: CORPORA = CorpusOptions()
     ensemble: ENSEMBLE = EnsembleOptions()
     general: GENERAL = Compute()
 
@@ -203,6 +223,8 @@ class TranslationRequest(Request, kw_only=True):
         *SAMPLING_RULES,
         *UNKNOWN_RULES,
         Rule(("constraints", "glossary"), given("sample"), "{option} requires beam search; leave {sample} out"),
+        too_many_files("memory"),
+        Rule(("columns", "encoding"), lacking("memory"), "{option} requires {memory}: it is about its files"),
         *ENSEMBLE_RULES,
         Rule(
             ("paragraphs",),
@@ -245,7 +267,8 @@ class TranslationRequest(Request, kw_only=True):
             "dictionary": self.unknown.dictionary,
             "unk_rule": self.unknown.unk_rule,
         }
-        return {**options, **{name: value for name, value in others.items() if value is not None}}
+        memory = {"memory": self.kept.memory} if self.kept.memory else {}
+        return {**options, **memory, **{name: value for name, value in others.items() if value is not None}}
 
 
 class Distilled(Section, kw_only=True):

@@ -65,6 +65,7 @@ class Detokeniser:
             source_spans=line.source.offsets,
             compute_target_spans=partial(self._target_spans, hypothesis, known, text),
             compute_confidence=partial(self._confidence, line, hypothesis, text),
+            compute_memory_matches=line.near,
         )
 
     def _confidence(self, line: PreparedLine, hypothesis: Hypothesis, text: str) -> Confidence | None:
@@ -125,6 +126,18 @@ class Detokeniser:
         return self.surfaces[segment]
 
 
-def blank_translation(line: PreparedLine) -> Translation:
-    """The translation of a line without segments."""
-    return Translation(line.text, "", 0.0, 0.0, [], [], None, lambda source_spans, target_spans: [], True)
+def unsearched_translation(line: PreparedLine) -> Translation:
+    """The translation of a line that a memory has, or of one without segments, which is blank."""
+    return Translation(
+        source=line.text,
+        text=line.answer or "",
+        score=0.0,
+        log_probability=0.0,
+        tokens=[],
+        source_tokens=[],
+        attention=None,
+        compute_alignment=lambda source_spans, target_spans: [],
+        finished=True,
+        from_memory=line.answer is not None,
+        compute_memory_matches=line.near,
+    )

@@ -16,6 +16,7 @@ from dragoman.config.section import keys_of
 from dragoman.errors import ConfigError, OptionError, did_you_mean
 from dragoman.requests.rules import refuse
 from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES
+from dragoman.text.corpus import GivenCorpora
 from dragoman.translation.unknown_words import UnknownRule
 
 
@@ -51,6 +52,8 @@ class TranslationOptions(TypedDict, total=False):
     """Words and phrases that are never produced."""
     glossary: str | Path | Mapping[str, str]
     """A glossary file, or source terms with the translations that must appear where they occur."""
+    memory: str | Path | GivenCorpora | Mapping[str, str]
+    """A translation memory: a file of pairs, corpora, or sources with their translations."""
     replace_unk: bool
     """Replace unknown words by the dictionary translation or a copy of the aligned source word."""
     dictionary: str | Path | Mapping[str, str]

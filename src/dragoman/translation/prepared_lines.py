@@ -5,9 +5,10 @@ Messages about a line count from 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.constraints import IdConstraints
@@ -18,6 +19,9 @@ from dragoman.translation.glossary import Glossary
 from dragoman.translation.line_constraints import TextConstraints
 from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import EncodedLine, SourceEncoder
+
+if TYPE_CHECKING:
+    from dragoman.translation_memory.memory import MemoryMatch, TranslationMemory
 
 
 class PreparedLine(NamedTuple):
@@ -30,6 +34,15 @@ class PreparedLine(NamedTuple):
     constraints: IdConstraints
     prefix: list[str]
     """The segments of the forced prefix, those unknown to the model included."""
+    answer: str | None = None
+    """The translation that a translation memory has of the line."""
+    near: Callable[[], list[MemoryMatch]] = list
+    """Looks for pairs of the memory that are like the line."""
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether a translation must be searched for."""
+        return self.source.segments > 0 and self.answer is None
 
     def lacks_items(self, translation: Translation) -> bool:
         """Whether a translation is without one of the protected items of the line."""
@@ -53,6 +66,7 @@ class LinePreparation:
     banned: Sequence[list[int]] = ()
     """The segments of words and phrases that are never produced."""
     glossary: Glossary | None = None
+    memory: TranslationMemory | None = None
 
     def __post_init__(self) -> None:
         for term in self.glossary.terms if self.glossary else ():
@@ -76,7 +90,12 @@ class LinePreparation:
         prefix = self.target.encode(constraints.prefix, items) if constraints.prefix else Encoded([], [], [])
         terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
         phrases = [self._phrase_ids(phrase, f"line {number + 1}", items) for phrase in (*constraints.phrases, *terms)]
-        return PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases, len(items)), prefix.pieces)
+        line = PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases, len(items)), prefix.pieces)
+        if self.memory is None:
+            return line
+        # What a line must contain is asked of the model: a translation that is kept need not have it.
+        answer = None if constraints.prefix or constraints.phrases else self.memory.exact(text)
+        return line._replace(answer=answer, near=partial(self.memory.near, text))
 
     def _phrase_ids(self, phrase: str, place: str, items: Sequence[str] = ()) -> list[int]:
         """The segments of a phrase that must appear in a translation; `place` says in a message who wants it."""

@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from dragoman.text.links import Link
 from dragoman.text.words import raw_words
 from dragoman.translation.confidence import Confidence, Doubt
 from dragoman.translation.unknown_words import Replacement
+
+if TYPE_CHECKING:
+    from dragoman.translation_memory.memory import MemoryMatch
 
 MAX_SHOWN = 60
 """Segments of either side up to which a notebook shows the heat map."""
@@ -74,6 +78,11 @@ class Translation:
     """Computes `target_spans`."""
     compute_confidence: Callable[[], Confidence | None] = field(default_factory=lambda: _unassessed, repr=False)
     """Computes `confidence` and `doubt`."""
+    from_memory: bool = False
+    """Whether it is that of an equal source in a translation memory; then there are no `tokens`, attention and links,
+    and both scores are 0."""
+    compute_memory_matches: Callable[[], list[MemoryMatch]] = field(default=list, repr=False)
+    """Computes `memory_matches`."""
     attention_shift: int = 0
     """0 where row t of `attention` belongs to segment t, 1 where row t + 1 does, as in `Engine.attention_shift`."""
 
@@ -112,6 +121,11 @@ class Translation:
     def target_spans(self) -> list[Span]:
         """[start, end) of each of the `tokens` in `text`, in characters; computed when first used."""
         return self.compute_target_spans()
+
+    @cached_property
+    def memory_matches(self) -> list[MemoryMatch]:
+        """Pairs of the translation memory whose sources are like the line, best first; computed when first used."""
+        return self.compute_memory_matches()
 
     @cached_property
     def _assessed(self) -> Confidence | None:

@@ -29,7 +29,7 @@ from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.confidence import ConfidenceModel
-from dragoman.translation.detokenisation import Detokeniser, blank_translation
+from dragoman.translation.detokenisation import Detokeniser, unsearched_translation
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.glossary import make_glossary
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
@@ -149,7 +149,10 @@ class Translator:
                 `min_length_factor`, `block_unknown`, `no_repeat_ngram`, `search_again`, `diversity`. Sampling instead
                 of search: `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and
                 phrases that are never produced. `glossary`: a file or a mapping of source terms to the translations
-                that must appear where they occur (see `translation.glossary`). `replace_unk=True` replaces unknown
+                that must appear where they occur (see `translation.glossary`). `memory`: a translation memory, as a
+                file of pairs, as corpora such as those of `read_pairs`, or as a mapping of sources to translations; a
+                line that is one of the sources gets its translation, unless it has a prefix or constraints. What is
+                like other lines is in `Translation.memory_matches`. `replace_unk=True` replaces unknown
                 words, by `unk_rule` ("copy", "dictionary" or "lowercase-dictionary") and `dictionary`, a file or a
                 mapping of source words to target words. `threads`: CPU threads, in place of those of `load`.
 
@@ -160,8 +163,8 @@ class Translator:
             TypeError: an option does not exist.
             ConfigError: a value of the wrong type or range, an option that has no effect under the others or requires
                 attention that the model lacks, a banned word that is unknown to the model, a glossary with samples.
-            InputError: the dictionary or the glossary cannot be read, or a translation of the latter is unknown to the
-                model or banned.
+            InputError: the dictionary, the glossary or the memory cannot be read, or a translation of the glossary is
+                unknown to the model or banned.
 
         >>> greedy = dragoman.load("RUN").with_options(beam=1, ban=["C"])
         >>> [best.text for [best] in greedy.translate_lines(["ab", "d"])]
@@ -188,7 +191,12 @@ class Translator:
             glossary = make_glossary(options["glossary"], self._source)
         if glossary is not None and sampling is not None:
             raise ConfigError("glossary requires beam search; leave sample out")
-        changed._lines = replace(self._lines, banned=banned, glossary=glossary)
+        memory = self._lines.memory
+        if "memory" in options:
+            from dragoman.translation_memory.memory import make_memory
+
+            memory = make_memory(options["memory"], self._source.formed)
+        changed._lines = replace(self._lines, banned=banned, glossary=glossary, memory=memory)
         return changed
 
     @overload
@@ -297,8 +305,9 @@ class Translator:
         """A stream: for each line its translations, best first (samples: in the order drawn).
 
         There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, which is
-        blank. `constraints`, if any, has one entry for each line. Lines are read ahead by a window of `read_ahead`
-        lines (None: see length_batching.py), fewer where `paused` says that the next line would have to be waited for.
+        blank, and a line that is in the memory one, which is the translation there. `constraints`, if any, has one
+        entry for each line. Lines are read ahead by a window of `read_ahead` lines (None: see length_batching.py),
+        fewer where `paused` says that the next line would have to be waited for.
 
         Raises:
             TypeError: `lines` is one string, or a line is not a string.
@@ -399,8 +408,8 @@ class Translator:
     def _translate_batch(
         self, batch: list[PreparedLine], *, n_best: int, full_vocabulary: bool
     ) -> list[list[Translation]]:
-        """Search for the lines that have segments; the others are blank."""
-        lines = [line for line in batch if line.source.segments]
+        """Search for the lines that have segments and are not in the memory."""
+        lines = [line for line in batch if line.is_searched]
         translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
         found = translate(lines, self._search) if lines else []
         if self._sampling is None:
@@ -408,7 +417,7 @@ class Translator:
             if self._search.search_again:
                 self._search_again(lines, found, translate)
         rest = iter(found)
-        return [next(rest) if line.source.segments else [blank_translation(line)] for line in batch]
+        return [next(rest) if line.is_searched else [unsearched_translation(line)] for line in batch]
 
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool

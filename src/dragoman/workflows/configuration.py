@@ -12,7 +12,8 @@ from dragoman.config.scaling import scale
 from dragoman.config.schema import Config
 from dragoman.errors import OptionError
 from dragoman.progress import Console
-from dragoman.requests.training import ConfigChanges, Corpora, ModelConfiguration, TrainingRequest
+from dragoman.requests.shared import Corpora
+from dragoman.requests.training import ConfigChanges, ModelConfiguration, TrainingRequest
 from dragoman.runs.layout import RunFolder
 
 

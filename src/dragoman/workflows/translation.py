@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import Run, open_models
+from dragoman.text.reading import reading_corpora
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 from dragoman.workflows.constraint_files import banned_words, read_constraints
@@ -73,7 +76,8 @@ class TextTranslation:
         models.require_attention(request.options())
         ban = banned_words(request.constraints.ban, request.constraints.ban_file)
         translator = models.translator(request.searching.search)
-        translator = translator.with_options(**request.translator_options(), ban=ban)
+        with self._memory_read(models.first):
+            translator = translator.with_options(**request.translator_options(), ban=ban)
         if request.files.paragraphs:
             language = models.first.config.text.source.language
             return lambda lines, paused: self._paragraphs(translator, language, lines, paused), models.first
@@ -89,6 +93,16 @@ class TextTranslation:
                 yield TranslatedLine(chosen[0].text, chosen, chosen[:1])
 
         return translate, models.first
+
+    def _memory_read(self, run: Run) -> AbstractContextManager[None]:
+        """How the files of a translation memory are read: the sides of one with several languages are the run's."""
+        text, corpora = run.config.text, self._request.corpora
+        languages = (text.source.language, text.target.language)
+        say = Console(quiet=self._request.general.quiet).info
+        named = [language for language in languages if language is not None]
+        return reading_corpora(
+            corpora.columns, languages=named if len(named) == 2 else None, encoding=corpora.encoding, say=say
+        )
 
     def _paragraphs(
         self, translator: Translator, language: str | None, lines: Iterable[str], paused: Paused

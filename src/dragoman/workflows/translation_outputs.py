@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 
 from dragoman.alignment.attention_file import AttentionFile
 from dragoman.requests.translation import TranslationRequest
@@ -28,6 +28,9 @@ class Outputs:
         self._request = request
         self._files = ExitStack()
         self._written = False
+        self._lines = _FORMATS[request.files.format]
+        if request.files.format == "jsonl" and request.kept.memory:
+            self._lines = _as_json_with_memory
         self._spacing = SpacingWatch("`dragoman align --segments` or --characters links smaller units")
 
     def __enter__(self) -> Outputs:
@@ -64,7 +67,7 @@ class Outputs:
         if not n_best:
             self._text.write(text + "\n")
             return
-        for line in _FORMATS[self._request.files.format](number, n_best):
+        for line in self._lines(number, n_best):
             self._text.write(line + "\n")
         if self._links is not None:
             self._links.write(format_links(n_best[0].alignment) + "\n")
@@ -90,6 +93,26 @@ def _as_text(number: int, n_best: Sequence[Translation]) -> list[str]:
 
 def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
     """One object for each line of the input, whatever the number of its translations."""
+    return [json.dumps(_entry(number, n_best), ensure_ascii=False)]
+
+
+def _as_json_with_memory(number: int, n_best: Sequence[Translation]) -> list[str]:
+    """The same with what the translation memory has."""
+    first = n_best[0]
+    matches = [
+        {
+            "source": match.source,
+            "target": match.target,
+            "score": round(match.score, 4),
+            "differences": match.differences,
+        }
+        for match in first.memory_matches
+    ]
+    entry = {**_entry(number, n_best), "memory": {"used": first.from_memory, "matches": matches}}
+    return [json.dumps(entry, ensure_ascii=False)]
+
+
+def _entry(number: int, n_best: Sequence[Translation]) -> dict[str, Any]:
     translations = [
         {
             "text": translation.text,
@@ -108,8 +131,7 @@ def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
         for translation in n_best
     ]
     first = n_best[0]
-    entry = {"id": number, "source": first.source, "source_tokens": first.source_tokens, "translations": translations}
-    return [json.dumps(entry, ensure_ascii=False)]
+    return {"id": number, "source": first.source, "source_tokens": first.source_tokens, "translations": translations}
 
 
 def _as_n_best(number: int, n_best: Sequence[Translation]) -> list[str]:

@@ -1,0 +1,125 @@
+"""A translation memory: the translation of a source that is in it, and its pairs whose sources are like a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rapidfuzz.distance import Levenshtein
+
+from dragoman.text.corpus import GivenCorpora, read_pairs
+from dragoman.text.words import as_read, is_blank, words_and_characters
+from dragoman.translation_memory.similar import SimilarTexts
+
+LEAST = 0.75
+"""The score of a near match, at least."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class MemoryMatch:
+    """A pair of a translation memory whose source is a line, or like it.
+
+    >>> translator = dragoman.load("RUN").with_options(memory={"ab c def": "AB C DEF"})
+    >>> [match] = translator.translate("ab c fed").memory_matches
+    >>> match.source, match.target, match.score, match.differences
+    ('ab c def', 'AB C DEF', 0.75, [((5, 8), (5, 8))])
+    """
+
+    source: str
+    target: str
+    score: float
+    """1 less the edit distance of the normal forms in characters, divided by the length of the longer; 1 if they are
+    equal."""
+    differences: list[tuple[Span, Span]]
+    """[start, end) in the line, and in `source`, of the words that differ; an empty span where nothing stands for the
+    other."""
+
+
+class TranslationMemory:
+    """Pairs by the normal form of their sources; of several pairs with one source the last counts."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]], normal_form: Callable[[str], str]) -> None:
+        """Sources and targets; blank ones are passed over. `normal_form` gives that of a source."""
+        self._normal_form = normal_form
+        self._numbers: dict[str, int] = {}
+        self._sources: list[str] = []
+        self._targets: list[str] = []
+        self._index = SimilarTexts()
+        for source, target in pairs:
+            self.add(source, target)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def add(self, source: str, target: str) -> None:
+        """Add a pair, or give a source that is known another target."""
+        form = self._form(source)
+        if is_blank(form) or is_blank(target):
+            return
+        number = self._numbers.setdefault(form, len(self._sources))
+        if number < len(self._sources):
+            self._sources[number], self._targets[number] = source, target
+            return
+        self._sources.append(form if form == source else source)  # one string where they are equal
+        self._targets.append(target)
+        self._index.add(form)
+
+    def exact(self, line: str) -> str | None:
+        """The target of the source that is this line, None without one."""
+        number = self._numbers.get(self._form(line))
+        return None if number is None else self._targets[number]
+
+    def near(self, line: str, count: int = 3) -> list[MemoryMatch]:
+        """Up to `count` pairs with a score of at least `LEAST`, best first."""
+        return [
+            MemoryMatch(
+                self._sources[number], self._targets[number], score, differing_words(line, self._sources[number])
+            )
+            for number, score in self._index.find(self._form(line), LEAST, count)
+        ]
+
+    def _form(self, line: str) -> str:
+        return as_read(self._normal_form(line))
+
+
+def make_memory(
+    given: str | Path | GivenCorpora | Mapping[str, str], normal_form: Callable[[str], str]
+) -> TranslationMemory:
+    """The memory of a file of pairs, of several corpora as for training, or of a mapping of sources to translations.
+
+    Raises:
+        InputError: as for `read_pairs`.
+    """
+    if isinstance(given, Mapping):
+        return TranslationMemory(given.items(), normal_form)
+    corpora = [[given]] if isinstance(given, str | Path) else given
+    return TranslationMemory(((pair.source, pair.target) for pair in read_pairs(corpora)), normal_form)
+
+
+def differing_words(line: str, other: str) -> list[tuple[Span, Span]]:
+    """The places where the words of two texts differ, as [start, end) in characters of each.
+
+    >>> differing_words("a red house", "a house")
+    [((2, 5), (2, 2))]
+    """
+    spans = words_and_characters(line), words_and_characters(other)
+    words = [[text[slice(*span)] for span in own] for text, own in zip((line, other), spans, strict=True)]
+    return [
+        (
+            _covered(line, spans[0], code.src_start, code.src_end),
+            _covered(other, spans[1], code.dest_start, code.dest_end),
+        )
+        for code in Levenshtein.opcodes(*words)
+        if code.tag != "equal"
+    ]
+
+
+def _covered(text: str, spans: list[Span], start: int, end: int) -> Span:
+    """The characters of words from `start` to before `end`; an empty span in front of the word `start` without any."""
+    if start < end:
+        return spans[start][0], spans[end - 1][1]
+    place = spans[start][0] if start < len(spans) else len(text)
+    return place, place
