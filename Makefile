@@ -5,7 +5,7 @@
 # make docs   the site of the documentation, in docs/_build/html: notebooks run, warnings are errors, the result is tested
 # make dist   wheel and source archive of a release, in dist
 # make web-runtime   fetches the runtime that dragoman export --web puts into its sites
-# Both create .venv and install into it first, if that has not been done.
+# Each creates .venv and installs into it first, if that has not been done.
 PYTHON ?= python3
 PROCESSES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin

@@ -1,5 +1,7 @@
 """Make the moving picture of the server's page: type a sentence, point at words, open the dialog of other words.
 
+The picture begins where words are pointed at: many readers, and programs, show its first frame alone.
+
     python bench/moving_picture.py RUN --text "27. Januar 2035, 15:25"
     python bench/moving_picture.py RUN --text "Zwei Kinder spielen im Schnee." --still
 
@@ -62,6 +64,7 @@ def main() -> None:
             page.wait_for_timeout(1500)
             take(1000)
             words = page.locator("#target .word")
+            first = len(frames)
             for number in range(words.count()):
                 words.nth(number).hover()
                 page.wait_for_timeout(200)
@@ -77,6 +80,7 @@ def main() -> None:
         frames[-1][0].save(STILL, optimize=True)
         print(f"{STILL}: {STILL.stat().st_size / 1000:.0f} kB")
         return
+    frames = frames[first:] + frames[:first]
     pictures, durations = [frame for frame, _ in frames], [duration for _, duration in frames]
     pictures[0].save(PICTURE, save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=80)
     print(f"{PICTURE}: {len(frames)} frames, {PICTURE.stat().st_size / 1000:.0f} kB")

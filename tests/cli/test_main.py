@@ -169,7 +169,7 @@ def test_every_option_is_explained_and_shows_its_default() -> None:
         shown = " ".join(parser.format_help().split())
         for action in parser._actions:
             assert action.help, (name, action.option_strings)
-            if action.default not in (None, False, [], argparse.SUPPRESS):
+            if action.default not in (None, False, "", [], argparse.SUPPRESS):
                 assert f"(default: {action.default})" in shown, (name, action.option_strings)
 
 

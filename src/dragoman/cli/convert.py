@@ -11,9 +11,10 @@ from dragoman.errors import ConfigError
 
 SUMMARY = "write a corpus as files of another kind"
 DESCRIPTION = (
-    "Reads a corpus as all commands do, and writes its pairs in order to two files, or to one .tsv,\n"
-    ".csv, .jsonl, .json, .tmx, .xliff, .po or .xlsx file, in UTF-8 and compressed by the name. What is\n"
-    "left out, and what the new files cannot hold, is said."
+    "Reads a corpus of any kind and writes its pairs, in order, to two text files or to one .tsv, .csv,\n"
+    ".jsonl, .json, .tmx, .xliff, .po or .xlsx file. The new files are in UTF-8; a name that ends in\n"
+    ".gz, .xz or .zst compresses them. A message names what was left out, and what the new files cannot\n"
+    "hold."
 )
 EXAMPLES = (
     "dragoman convert memory.tmx train.de train.en",
@@ -29,7 +30,7 @@ def add_options(parser: Parser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help=f"the corpus ({PAIRS_HELP}; {COMPRESSION_HELP}), then what to write: one file with both sides, or two",
+        help=f"first the corpus: {PAIRS_HELP}; {COMPRESSION_HELP}. Then what to write: SRC TGT, or one such file",
     )
     parser.add_argument(
         "--languages",

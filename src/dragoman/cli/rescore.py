@@ -52,8 +52,8 @@ def add_feature_options(parser: Parser) -> None:
     parser.add_argument(
         "--length",
         action="store_true",
-        help="number of words of the hypothesis, feature NAMELength: sums of log-probabilities prefer short "
-        "hypotheses, and tuned weights can set this against it",
+        help="add the number of words as feature NAMELength; with a tuned weight it makes up for the preference of "
+        "log-probabilities for short hypotheses",
     )
     parser.add_argument(
         "--ensemble", action="store_true", help="combine the runs of --model: average the probabilities of each token"

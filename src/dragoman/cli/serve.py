@@ -9,11 +9,11 @@ from dragoman.systems import processors
 
 SUMMARY = "serve translations over HTTP"
 DESCRIPTION = (
-    "Answers requests in the form of LibreTranslate (POST /translate, /detect, /translate_file, GET\n"
-    "/languages), of DeepL in part (POST /v2/translate), and in its own (POST /v1/translate, /v1/complete).\n"
-    "A page for browsers is at /, and GET /spec describes all requests. A model is loaded at its first\n"
-    "request, and again when its folder has changed. The log is lines of JSON on standard error. After\n"
-    "SIGTERM the server finishes the requests that it has, and ends."
+    "Serves a page for browsers at / and three interfaces for programs: that of LibreTranslate (POST\n"
+    "/translate, /detect, /translate_file, GET /languages), a part of DeepL's (POST /v2/translate) and\n"
+    "its own (POST /v1/translate, /v1/complete). GET /spec describes all requests. A model is loaded at\n"
+    "its first request, and again when its folder has changed. The log goes to standard error, one JSON\n"
+    "object per line. On SIGTERM the server finishes its open requests and exits."
 )
 EXAMPLES = (
     "dragoman serve LIGHT",
@@ -35,7 +35,11 @@ def add_options(parser: Parser) -> None:
     address = parser.add_argument_group("address")
     address.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0: all of this machine")
     address.add_argument(
-        "--port", type=bounded(int, minimum=0, maximum=65535), default=5000, metavar="N", help="0: any that is free"
+        "--port",
+        type=bounded(int, minimum=0, maximum=65535),
+        default=5000,
+        metavar="N",
+        help="port to listen on; 0: any free port",
     )
     address.add_argument(
         "--cors",
@@ -57,7 +61,7 @@ def add_options(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="ADDRESS",
-        help="believe X-Forwarded-For of this proxy; may be repeated",
+        help="take the client's address from the X-Forwarded-For of this proxy; may be repeated",
     )
     models = parser.add_argument_group("models")
     models.add_argument("--preload", action="store_true", help="load models at once; GET /ready is 503 until then")
@@ -65,22 +69,25 @@ def add_options(parser: Parser) -> None:
         "--memory",
         type=positive_int,
         metavar="MB",
-        help="keep at most this many megabytes of models loaded, by the size of their files; those unused longest go",
+        help="megabytes of models to keep loaded, by the size of their files; the least recently used are unloaded",
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
         "--api-keys",
         metavar="FILE",
-        help="answer only requests with a key of this file: one key a line, and after a space, if wanted, its texts a "
-        "minute; a changed file is read again",
+        help="answer only requests with a key of this file. A line is a key, optionally followed by a space and its "
+        "limit in texts per minute. The file is read again when it changes",
     )
     limits.add_argument(
-        "--rate", type=positive_int, metavar="N", help="texts a minute for each key, or without keys each address"
+        "--rate",
+        type=positive_int,
+        metavar="N",
+        help="limit in texts per minute for each key, or for each client address if there are no keys",
     )
     defaults = Settings()
     for name, default, said in (
         ("--max-characters", defaults.max_characters, "longest text, in characters"),
-        ("--max-texts", defaults.max_texts, "texts of a request"),
+        ("--max-texts", defaults.max_texts, "most texts in one request"),
         ("--max-body", defaults.max_body, "longest request, in bytes"),
         (
             "--max-waiting",
@@ -94,7 +101,7 @@ def add_options(parser: Parser) -> None:
         type=positive_float,
         default=defaults.body_seconds,
         metavar="SECONDS",
-        help="longest time in which a request arrives",
+        help="longest time that a request may take to arrive",
     )
     limits.add_argument(
         "--timeout",

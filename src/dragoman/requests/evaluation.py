@@ -102,7 +102,7 @@ class EvaluationRequest(Request, kw_only=True):
         Tokenizer | None,
         doc(
             f"sacreBLEU tokenizer for BLEU: {', '.join(TOKENIZERS)}; none is for tokenised text (default: that of "
-            "the run's validations, which fits its target language; without a run the one that fits --language)",
+            "the run's validations; without a run, the one for --language)",
             metavar="T",
             kind="tokenizer",
         ),

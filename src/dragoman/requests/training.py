@@ -203,7 +203,7 @@ class RankOptions(Section):
     rank_timeout: Annotated[
         Positive,
         doc(
-            "how long processes wait for each other, longer than a validation takes (default: 30.0)",
+            "how long processes wait for each other; it must exceed the time of a validation (default: 30.0)",
             metavar="MINUTES",
         ),
     ] = 30.0

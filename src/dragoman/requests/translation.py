@@ -82,7 +82,7 @@ class Output(Section):
     ] = False
     chunk_size: Annotated[
         Count | None,
-        doc("lines read at once, sorted by length and then batched; fewer where the input pauses (default: 2000)"),
+        doc("lines to read together, sort by length and batch; fewer if the input pauses (default: 2000)"),
     ] = None
     alignments: Annotated[
         str | None,
@@ -129,8 +129,8 @@ class Constraints(Section):
     glossary: Annotated[
         str | None,
         doc(
-            "source terms and translations, separated by tabs: where a line has the term, also inflected, its "
-            "translation must contain the other",
+            "terms and their translations, separated by tabs; a line that contains a term, even inflected, gets a "
+            "translation that contains the term's translation",
             metavar="FILE.tsv",
         ),
     ] = None
@@ -278,8 +278,8 @@ class Distilled(Section, kw_only=True):
     candidates: Annotated[
         Count,
         doc(
-            "of the K best translations take the one with the highest sentence BLEU against the target of the pair "
-            "(section 3.3 of Kim and Rush; default: 1, the best)",
+            "choose among the K best translations the one with the highest sentence BLEU against the target of the "
+            "pair (Kim and Rush, section 3.3); 1: the best",
             metavar="K",
         ),
     ] = 1
@@ -304,8 +304,8 @@ class BackTranslated(Section, kw_only=True):
     tag: Annotated[
         str,
         doc(
-            "put this word in front of each source; the model learns by it which pairs are not real "
-            "(Caswell et al. 2019)",
+            "put this word in front of each source: the model learns to tell such pairs from real ones (Caswell et "
+            "al. 2019)",
             metavar="WORD",
         ),
     ] = ""
