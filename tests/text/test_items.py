@@ -102,6 +102,7 @@ def test_an_item_that_stands_apart_in_the_source_stands_apart() -> None:
     apart = stand_apart(line, spans)
     assert apart == [(True, True), (True, False), (False, True), (True, False)]
     one, two, three, four = PLACEHOLDERS[:4]
+    assert restore(f"{two} {three} {four} {one}", masked.items, apart) == "<b></b> {y} {x}"
     assert restore(f"ein{one}er {two}Hund{three}e{four}s", masked.items, apart) == "ein {x} er <b>Hund</b> e {y}s"
 
 

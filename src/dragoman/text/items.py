@@ -111,6 +111,7 @@ _MAY_BE = re.compile(
 _PLACEHOLDER = re.compile(f"([{PLACEHOLDERS}])")
 _OWN = f"[{PLACEHOLDERS}]|" + "|".join(map(re.escape, NAMES))
 """Text that is spelled like a placeholder: an item, too."""
+_TWO_PLACEHOLDERS = re.compile(f"([{PLACEHOLDERS}]) (?=([{PLACEHOLDERS}]))")
 _LETTER = re.compile(f"[{LETTERS}0-9]")
 _EDGE = re.compile(f"[{LETTERS}0-9_/@#]")
 """First or last characters of items that letters would go on with."""
@@ -257,10 +258,17 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
 
     A model may forget the space between a word and a placeholder. It is put between a letter and an item that would not
     be the same with letters at its ends, or that stands `apart` in the source (`stand_apart`). Scripts whose particles
-    follow without a space keep them (Hangul, kana).
+    follow without a space keep them (Hangul, kana). A space between two items goes where neither stands
+    apart on that side.
     """
+
+    def between(match: re.Match[str]) -> str:
+        one, other = (PLACEHOLDERS.index(placeholder) for placeholder in match.groups())
+        joined = max(one, other) < len(apart) and not apart[one][1] and not apart[other][0]
+        return match[1] if joined else match[0]
+
     restored, ended = "", False
-    for place, part in enumerate(_PLACEHOLDER.split(text)):
+    for place, part in enumerate(_PLACEHOLDER.split(_TWO_PLACEHOLDERS.sub(between, text))):
         if place % 2:
             number = PLACEHOLDERS.index(part)
             part = items[number] if number < len(items) else NAMES[number]

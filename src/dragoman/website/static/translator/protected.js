@@ -7,6 +7,7 @@ export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "�
 const PLACEHOLDERS = NAMES.map((_, number) => String.fromCodePoint(0xe001 + number));
 const OWN = /[\ue001-\ue009]/gu;
 const OWN_APART = /([\ue001-\ue009])/u;
+const BETWEEN = /([\ue001-\ue009]) (?=([\ue001-\ue009]))/gu;
 const LETTER = new RegExp(`[${LETTERS}0-9]`, "u");
 const EDGE = new RegExp(`[${LETTERS}0-9_/@#]`, "u");
 const NUMBER = /^(?:[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?)$/u;
@@ -88,12 +89,17 @@ export class Protected {
 
 /**
  * The text with items in place of placeholders, and with the name of a placeholder that stands for none. Between a letter
- * and an item that would not be the same with it, or that stands `apart` in the source, there is a space.
+ * and an item that would not be the same with it, or that stands `apart` in the source, there is a space; between items
+ * neither of which stands apart on that side there is none.
  */
 export function restored(text, items, apart = []) {
+  const joined = text.replace(BETWEEN, (whole, one, other) => {
+    const [before, after] = [one, other].map((placeholder) => apart[PLACEHOLDERS.indexOf(placeholder)]);
+    return before && after && !before[1] && !after[0] ? one : whole;
+  });
   let result = "";
   let ended = false;
-  text.split(OWN_APART).forEach((part, place) => {
+  joined.split(OWN_APART).forEach((part, place) => {
     if (place % 2) {
       const number = PLACEHOLDERS.indexOf(part);
       const written = items[number] ?? NAMES[number];
