@@ -43,6 +43,18 @@ def test_lines_become_translations_and_blank_lines_stay_blank(
     assert printed.err == ""
 
 
+def test_lines_without_letters_stay_as_they_are(run_folder: Path, tmp_path: Path) -> None:
+    source, out, links, weights = (tmp_path / name for name in ("source", "out", "links", "weights.npz"))
+    source.write_text("1.234,50 15 %\nab\n+49 30  123\n", encoding="utf-8")
+    options = ["-i", source, "-o", out, "--alignments", links, "--attention", weights]
+    assert _translate(run_folder, *map(str, options)) == 0
+    assert out.read_text() == "1.234,50 15 %\nAB\n+49 30  123\n"
+    assert links.read_text() == "0-0 1-1 2-2\n0-0\n0-0 1-1 2-2\n"
+    translator = dragoman.load(run_folder)
+    assert [best.text for best in translator.translate(["42", "a"], beam=2)] == ["42", "A"]
+    assert translator.translate("42", prefix="B").text.startswith("B")
+
+
 def test_standard_input_to_standard_output_is_the_default(
     run_folder: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -141,3 +141,12 @@ def unsearched_translation(line: PreparedLine) -> Translation:
         from_memory=line.answer is not None,
         compute_memory_matches=line.near,
     )
+
+
+def unchanged_translation(line: PreparedLine) -> Translation:
+    """The line as its own translation, with a link for each word."""
+
+    def links(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
+        return [(source_spans.index(span), place) for place, span in enumerate(target_spans) if span in source_spans]
+
+    return replace(unsearched_translation(line), text=line.text, compute_alignment=links)

@@ -26,10 +26,11 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.items import MOST
 from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import SPECIALS
 from dragoman.text.words import is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.confidence import ConfidenceModel
-from dragoman.translation.detokenisation import Detokeniser, unsearched_translation
+from dragoman.translation.detokenisation import Detokeniser, unchanged_translation, unsearched_translation
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.glossary import make_glossary
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
@@ -408,8 +409,8 @@ class Translator:
     def _translate_batch(
         self, batch: list[PreparedLine], *, n_best: int, full_vocabulary: bool
     ) -> list[list[Translation]]:
-        """Search for the lines that have segments and are not in the memory."""
-        lines = [line for line in batch if line.is_searched]
+        """Search for the lines that have letters and are not in the memory."""
+        lines = [line for line in batch if line.is_searched and not self._stays(line)]
         translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
         found = translate(lines, self._search) if lines else []
         if self._sampling is None:
@@ -417,7 +418,26 @@ class Translator:
             if self._search.search_again:
                 self._search_again(lines, found, translate)
         rest = iter(found)
-        return [next(rest) if line.is_searched else [unsearched_translation(line)] for line in batch]
+        return [
+            [unsearched_translation(line)]
+            if not line.is_searched
+            else [unchanged_translation(line)]
+            if self._stays(line)
+            else next(rest)
+            for line in batch
+        ]
+
+    def _stays(self, line: PreparedLine) -> bool:
+        """Whether a line is its own translation: it has no letter, such as a number alone, in which models that have
+        learnt words find none. A source vocabulary without letters is that of another task.
+        """
+        demanded = line.constraints.prefix or line.constraints.phrases
+        return not demanded and not any(map(str.isalpha, line.text)) and self._reads_letters
+
+    @cached_property
+    def _reads_letters(self) -> bool:
+        vocabulary = self._source.vocabulary
+        return any(any(map(str.isalpha, piece)) for piece in vocabulary.pieces(range(len(SPECIALS), len(vocabulary))))
 
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool
