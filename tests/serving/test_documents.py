@@ -69,7 +69,7 @@ def _markup(text: str) -> None:
 
 def _subtitles(text: str) -> None:
     content = text.encode()
-    translated_file(".srt", content, file_texts(".srt", content, 10**9, 10**9), Languages())
+    translated_file(".srt", content, file_texts(".srt", content, 10**9, 10**9, Languages()), Languages())
 
 
 def _form(kind: str) -> Callable[[bytes], object]:
@@ -112,8 +112,8 @@ def test_too_many_texts_sentences_and_fields_are_refused() -> None:
     for read, message in (
         (lambda: sentences_of(["a\n" * 9], "en", 8), "request has more than 8 sentences"),
         (lambda: markup_sentences(["<p>a"] * 9, "en", False, 8, None), "request has more than 8 sentences"),
-        (lambda: file_texts(".srt", b"-->\nA\n\n" * 9, 8, 99), r"request \(9\) exceeds text limit \(8\)"),
-        (lambda: file_texts(".html", b"a" * 9, 9, 8), r"request \(9\) exceeds text limit \(8\)"),
+        (lambda: file_texts(".srt", b"-->\nA\n\n" * 9, 8, 99, Languages()), r"request \(9\) exceeds text limit \(8\)"),
+        (lambda: file_texts(".html", b"a" * 9, 9, 8, Languages()), r"request \(9\) exceeds text limit \(8\)"),
         (lambda: read_form("", b"a&" * MAX_FIELDS), "more than 2000 fields"),
         (lambda: read_form(BOUNDARY, (PART + b"\r\n") * (MAX_FIELDS + 1) + b"--x--\r\n"), "more than 2000 fields"),
         (lambda: read_form(BOUNDARY, PART.replace(b"q", b"q\xff") + b"\r\n--x--\r\n"), "the body is not UTF-8"),
@@ -143,7 +143,7 @@ def _altered(content: bytes, draw: random.Random) -> bytes:
 def _read_and_write(suffix: str, content: bytes) -> bool:
     """Whether a file is read and written; it may be refused, and nothing else."""
     try:
-        texts = file_texts(suffix, content, 100, 100_000)
+        texts = file_texts(suffix, content, 100, 100_000, Languages())
         if suffix == ".html":
             found = markup_sentences(texts, "en", False, 1000, None)
             texts = translated_markup(texts, "en", False, [_echo(sentence) for sentence in found], None)
@@ -224,5 +224,5 @@ def test_word_files_that_are_none_or_too_large_are_refused() -> None:
         (_with_part(content, "x.bin", bytes(65 << 20)), "the file is too large when unpacked"),
     ):
         with pytest.raises(InputError) as refused:
-            file_texts(".docx", file, 100, 1000)
+            file_texts(".docx", file, 100, 1000, Languages())
         assert str(refused.value) == message

@@ -46,9 +46,9 @@ def test_results_are_those_of_the_functions() -> None:
         assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence], None) == ["<b></b>X Y"]
         body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n\xff\r\n--x--\r\n'
         assert await pool.run(read_form, "multipart/form-data; boundary=x", body) == Form({}, {"f": ("a", b"\xff")})
-        refusal = await _refusal(pool.run(file_texts, ".txt", b"\xff", 9, 9))
+        refusal = await _refusal(pool.run(file_texts, ".txt", b"\xff", 9, 9, Languages()))
         assert refusal == (400, "Invalid request: the file is not UTF-8")
-        refusal = await _refusal(pool.run(file_texts, ".txt", b"0123456789", 9, 9))
+        refusal = await _refusal(pool.run(file_texts, ".txt", b"0123456789", 9, 9, Languages()))
         assert refusal == (400, "Invalid request: request (10) exceeds text limit (9)")
         with pytest.raises(RuntimeError, match=r"translated_file: ValueError .*files\.py:\d+$"):
             await pool.run(translated_file, ".txt", b"", ["more", "than one"], Languages())
@@ -75,7 +75,7 @@ def test_what_takes_too_long_or_too_much_memory_is_ended(monkeypatch: pytest.Mon
         status, message = await _refusal(pool.run(markup_sentences, [f"<p>{long}"] * 3, "en", False, 10**9, None))
         assert status == 413
         assert message.endswith("send less at a time")
-        status, message = await _refusal(pool.run(file_texts, ".srt", f"-->\n{large}".encode(), 9, 10**9))
+        status, message = await _refusal(pool.run(file_texts, ".srt", f"-->\n{large}".encode(), 9, 10**9, Languages()))
         assert status in (400, 413)
         assert "memory" in message
         assert await pool.run(sentences_of, ["a"], "en", 9) == [[(0, 1)]]

@@ -76,29 +76,58 @@ class Archive:
         Raises:
             InputError: it is not XML, declares a document type, as no such document does, or has another root.
         """
-        from lxml import etree
-
         content = self.part(name)
-        if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-            raise self._damaged
         try:
-            root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
-        except (etree.XMLSyntaxError, ValueError):
+            root = parsed(content)
+        except InputError:
             raise self._damaged from None
+        if b"<!DOCTYPE" in content:
+            raise self._damaged
         wanted = list(roots)
-        if wanted and etree.QName(root).localname not in wanted:
+        if wanted and local_name(root) not in wanted:
             raise self._damaged
         return root
 
     def written(self, changed: Mapping[str, Element | bytes]) -> bytes:
         """The file with some parts changed; the others keep their bytes, their places and their times."""
-        from lxml import etree
-
         result = io.BytesIO()
         with zipfile.ZipFile(result, "w") as archive:
             for info in self._infos:
                 part = changed.get(info.filename, self._parts[info.filename])
-                if not isinstance(part, bytes):
-                    part = etree.tostring(part, xml_declaration=True, encoding="UTF-8", standalone=True)
-                archive.writestr(info, part)
+                archive.writestr(info, part if isinstance(part, bytes) else serialised(part))
         return result.getvalue()
+
+
+def parsed(content: bytes) -> Element:
+    """The outermost element of XML.
+
+    Raises:
+        InputError: it is none, or declares entities.
+    """
+    from lxml import etree
+
+    try:
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InputError(f"the file is not XML, or is damaged: {error}") from None
+    declared = root.getroottree().docinfo.internalDTD
+    if declared is not None and next(declared.iterentities(), None) is not None:
+        raise InputError("the file declares entities, which are not read; replace them by their text")
+    return root
+
+
+def serialised(root: Element) -> bytes:
+    """XML as a file in the encoding that it had."""
+    from lxml import etree
+
+    tree = root.getroottree()
+    encoding = tree.docinfo.encoding or "UTF-8"
+    alone = ' standalone="yes"' if tree.docinfo.standalone else ""
+    text = etree.tostring(tree, encoding="unicode")
+    return f'<?xml version="1.0" encoding="{encoding}"{alone}?>\n{text}'.encode(encoding, "xmlcharrefreplace")
+
+
+def local_name(element: Element) -> str:
+    """The name of an element without its namespace; of a comment nothing."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import html
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -38,3 +40,23 @@ def decoded(content: bytes) -> tuple[str, str]:
         return content.decode(encoding), encoding
     except UnicodeDecodeError:
         raise InputError("the file is not UTF-8") from None
+
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_LINE = "<br data-line>"
+"""Stands for a line break."""
+
+
+def as_html(text: str) -> str:
+    """Text of a program or a cell, in which there may be tags, as HTML whose line breaks divide it."""
+    escaped = text.replace("&", "&amp;")
+    pieces = _TAG.split(escaped)
+    tags = [*_TAG.findall(escaped), ""]
+    return "".join(piece.replace("<", "&lt;") + tag for piece, tag in zip(pieces, tags, strict=True)).replace(
+        "\n", _LINE
+    )
+
+
+def as_text(markup: str) -> str:
+    """The text of which `as_html` made HTML, once that is translated."""
+    return html.unescape(markup.replace(_LINE, "\n"))

@@ -19,16 +19,24 @@ MAX_FILE_TEXTS = 20_000
 
 KINDS = {
     ".docx": "office:read_word_file",
+    ".epub": "books:read_book",
     ".htm": "pages:read_page",
     ".html": "pages:read_page",
+    ".odp": "open_document:read_open_document",
+    ".ods": "open_document:read_open_document",
+    ".odt": "open_document:read_open_document",
+    ".po": "catalogues:read_catalogue",
     ".pptx": "office:read_presentation",
     ".srt": "subtitles:read_srt",
+    ".tmx": "catalogues:read_memory",
     ".vtt": "subtitles:read_vtt",
+    ".xlf": "catalogues:read_xliff",
+    ".xliff": "catalogues:read_xliff",
     ".xlsx": "office:read_spreadsheet",
 }
 """The ending of each kind of documents -> MODULE:FUNCTION of what reads it."""
 
-_NEEDED = {"office": "lxml"}
+_NEEDED = {"books": "lxml", "catalogues": "polib", "office": "lxml", "open_document": "lxml"}
 """The library that a module reads its documents with, of the extra `files`."""
 
 
@@ -52,13 +60,13 @@ def open_document(suffix: str, content: bytes, languages: Languages) -> Document
     return read(content, languages)
 
 
-def file_texts(suffix: str, content: bytes, most_texts: int, most_characters: int) -> list[str]:
+def file_texts(suffix: str, content: bytes, most_texts: int, most_characters: int, languages: Languages) -> list[str]:
     """The texts of a file of a request, as HTML unless it is plain text.
 
     Raises:
         InputError: the file is damaged, or has too many texts or characters.
     """
-    found = [decoded(content)[0]] if suffix == ".txt" else open_document(suffix, content, Languages()).texts
+    found = [decoded(content)[0]] if suffix == ".txt" else open_document(suffix, content, languages).texts
     for size, limit in ((len(found), most_texts), (sum(map(len, found)), most_characters)):
         if size > limit:
             raise InputError(f"request ({size}) exceeds text limit ({limit})")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dragoman.documents.archives import Archive
+from dragoman.documents.archives import Archive, local_name
 from dragoman.documents.document import Document, Languages
 from dragoman.documents.inline import Inline, Piece
 from dragoman.errors import InputError
@@ -317,7 +317,9 @@ class _Paragraph:
                     inline.leaf(atoms[place : end + 1], words)
                     place = end
             else:
-                words = "".join(atom.element.itertext()).strip() if _local(atom.element) in ("fldSimple", "fld") else ""
+                words = (
+                    "".join(atom.element.itertext()).strip() if local_name(atom.element) in ("fldSimple", "fld") else ""
+                )
                 last = place  # parts of a field that goes on in another paragraph stay together
                 while (
                     last + 1 not in ends
@@ -340,7 +342,7 @@ class _Paragraph:
         for place, atom in enumerate(atoms):
             kind = (
                 atom.element.get(f"{_W}fldCharType")
-                if atom.kind == "leaf" and _local(atom.element) == "fldChar"
+                if atom.kind == "leaf" and local_name(atom.element) == "fldChar"
                 else None
             )
             if kind == "begin":
@@ -356,7 +358,7 @@ class _Paragraph:
                 words = "".join(
                     one.element.text or ""
                     for one in atoms[start:separate]
-                    if one.kind == "leaf" and _local(one.element) == "instrText"
+                    if one.kind == "leaf" and local_name(one.element) == "instrText"
                 ).split()
                 head = any(one.kind in ("open", "close") for one in atoms[start:separate])
                 translated = (
@@ -485,9 +487,4 @@ class _Writer:
 
 
 def _is_field_part(atom: _Atom) -> bool:
-    return atom.kind == "leaf" and _local(atom.element) in ("fldChar", "instrText")
-
-
-def _local(element: Element) -> str:
-    """The name of an element without its namespace."""
-    return str(element.tag).rpartition("}")[2]
+    return atom.kind == "leaf" and local_name(atom.element) in ("fldChar", "instrText")

@@ -247,8 +247,9 @@ class _Sentence:
         first, last = (inner[-1].start, inner[-1].end) if inner else (0, len(self._text))
         follows = any(element.end <= start < last for start, _ in self._units)
         precedes = any(first <= start < element.start for start, _ in self._units)
-        touches_word = element.start > self._start and not self._is_space(element.start - 1)
-        touches_word &= self._is_space(element.end) or not self._text[element.end].isalnum()
+        ends, begins = self._is_space(element.end), self._is_space(element.start - 1)
+        before_mark = not ends and not self._text[element.end].isalnum()
+        touches_word = element.start > self._start and (before_mark or (ends and not begins))
         has_words = element.kept is None and element.start < element.end
         if precedes and not has_words and (touches_word or (inner and not follows)):
             for source in reversed(range(len(self._units))):

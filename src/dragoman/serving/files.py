@@ -85,8 +85,10 @@ class Files:
         client = key_of(request, wanted.api_key), address_of(request)
         service.limits.admit(*client, 1)
         longest = service.settings.max_characters
+        source, target = (service.models.find(code) or "" for code in (wanted.source, wanted.target))
+        languages = Languages(source, target)
         texts = await service.workers.run(
-            file_texts, suffix, content, MAX_FILE_TEXTS, longest * service.settings.max_texts
+            file_texts, suffix, content, MAX_FILE_TEXTS, longest * service.settings.max_texts, languages
         )
         characters = sum(map(len, texts))
         service.limits.charge(*client, max(characters - 1, 0) // longest)  # in all as many as texts of the largest size
@@ -96,7 +98,6 @@ class Files:
             translations = [best for best, *_ in await service.translate(texts, directions)]
         else:
             translations = await translate_markup(service, texts, directions)
-        languages = Languages(direction.pair.source, direction.pair.target)
         translated = await service.workers.run(translated_file, suffix, content, translations, languages)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
         key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{suffix}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-DOCUMENTS = (".docx", ".htm", ".html", ".pptx", ".srt", ".vtt", ".xlsx")
+_ENDINGS = ".docx .epub .htm .html .odp .ods .odt .po .pptx .srt .tmx .vtt .xlf .xliff .xlsx"
+DOCUMENTS = tuple(_ENDINGS.split())
 """The endings of documents."""
 
 

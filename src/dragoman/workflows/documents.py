@@ -38,7 +38,7 @@ def translate_document_file(request: TranslationRequest) -> None:
     """
     console = Console(quiet=request.general.quiet)
     path = Path(request.files.input)
-    opened = _opened(path, Languages())  # a damaged file is told before a model is loaded
+    _opened(path, Languages())  # a damaged file is told before a model is loaded
     shortlist = not request.searching.no_shortlist
     models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
     models.require_attention(request.options())
@@ -47,7 +47,8 @@ def translate_document_file(request: TranslationRequest) -> None:
     translator = translator.with_options(**request.translator_options(), ban=ban)
     text = models.first.config.text
     languages = Languages(text.source.language or "", text.target.language or "")
-    for _ in checked_lines(sentences_in(opened, translator, languages.source), path, request.runs[0], models.first):
+    sentences = sentences_in(_opened(path, languages), translator, languages.source)
+    for _ in checked_lines(sentences, path, request.runs[0], models.first):
         pass
     found = _translated(path, translator, languages, console)
     with replace_file(request.files.output, binary=True) as file:

@@ -1,0 +1,91 @@
+"""Electronic books (.epub): their pages, their table of contents, their title."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from dragoman.documents.archives import Archive, local_name
+from dragoman.documents.document import Document, Languages
+from dragoman.documents.pages import with_language
+from dragoman.errors import InputError
+
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_PAGES = "application/xhtml+xml"
+_CONTENTS = "application/x-dtbncx+xml"
+_LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
+_TITLE = re.compile(r"(?P<before><dc:(?:title|description)\b[^>]*>)(?P<text>[^<]+)")
+_LANGUAGE = re.compile(r"(?P<before><dc:language\b[^>]*>)[^<]*")
+
+
+class _Place(NamedTuple):
+    """A text in a part, [start, end) in its characters."""
+
+    part: str
+    start: int
+    end: int
+
+
+def read_book(content: bytes, languages: Languages) -> Document:
+    """Read a book; each of its pages is a text, and so is each entry of its table of contents.
+
+    Raises:
+        InputError: it cannot be read, is too large, or its pages are encrypted.
+    """
+    archive = Archive(content, "an electronic book")
+    package = next(
+        (str(one.get("full-path")) for one in archive.xml(_CONTAINER).iter() if local_name(one) == "rootfile"), ""
+    )
+    folder = posixpath.dirname(package)
+    kinds = {
+        posixpath.normpath(posixpath.join(folder, unquote(one.get("href", "")))): one.get("media-type", "")
+        for one in archive.xml(package, ["package"]).iter()
+        if local_name(one) == "item"
+    }
+    if _ENCRYPTION in archive.names:
+        hidden = {
+            unquote(one.get("URI", ""))
+            for one in archive.xml(_ENCRYPTION).iter()
+            if local_name(one) == "CipherReference"
+        }
+        if any(kinds.get(posixpath.normpath(name)) == _PAGES for name in hidden):
+            raise InputError("the pages of the book are encrypted; take one without protection")
+    texts = {
+        name: _decoded(archive.part(name))
+        for name in [package, *kinds]
+        if name == package or (kinds[name] in (_PAGES, _CONTENTS) and name in archive.names)
+    }
+    places = list(_places(texts, package, kinds))
+
+    def write(translations: list[str]) -> bytes:
+        changed: dict[str, list[str]] = {name: [] for name in texts}
+        ends = dict.fromkeys(texts, 0)
+        for place, translated in zip(places, translations, strict=True):
+            changed[place.part] += [texts[place.part][ends[place.part] : place.start], translated]
+            ends[place.part] = place.end
+        parts = {name: "".join([*own, texts[name][ends[name] :]]) for name, own in changed.items()}
+        if languages.target:
+            parts[package] = _LANGUAGE.sub(lambda found: found["before"] + languages.target, parts[package])
+        return archive.written({name: with_language(part, languages).encode() for name, part in parts.items()})
+
+    return Document([texts[place.part][place.start : place.end] for place in places], write)
+
+
+def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_Place]:
+    for name, text in texts.items():
+        if name == package:
+            yield from (_Place(name, *found.span("text")) for found in _TITLE.finditer(text))
+        elif kinds[name] == _CONTENTS:
+            yield from (_Place(name, *found.span()) for found in _LABEL.finditer(text))
+        else:
+            yield _Place(name, 0, len(text))
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("a page of the book is not UTF-8") from None
