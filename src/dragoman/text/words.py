@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from itertools import takewhile
+from itertools import accumulate, pairwise, takewhile
 from typing import Literal
 
+from dragoman.text.morphemes import morpheme_lengths
 from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 
 _WORD = re.compile("[^ \t]+")
@@ -54,20 +55,35 @@ def _is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("M")
 
 
+def words_and_morphemes(line: str) -> list[tuple[int, int]]:
+    """The words of a raw line, but each morpheme of a Korean one for itself, as [start, end) in characters.
+
+    Raises:
+        ModuleNotFoundError: mecab-ko is not installed, and the line has a word.
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in raw_words(line):
+        lengths = morpheme_lengths(line[start:end])
+        stops = [*accumulate(lengths, initial=start)]
+        spans += pairwise(stops) if stops[-1] == end else [(start, end)]
+    return spans
+
+
 def words_at_unicode_spaces(line: str) -> list[tuple[int, int]]:
     """The words of a raw line that spaces of any kind separate, no-break and ideographic ones too, as [start, end)."""
     return [match.span() for match in _BETWEEN_SPACES.finditer(line)]
 
 
-RawUnit = Literal["words", "unicode-words", "characters"]
+RawUnit = Literal["words", "unicode-words", "characters", "morphemes"]
 
-AlignmentUnit = Literal["words", "unicode-words", "characters", "segments"]
+AlignmentUnit = Literal["words", "unicode-words", "characters", "morphemes", "segments"]
 """What alignment links count: units of raw lines, or the model's segments (of an ensemble's source: words)."""
 
 UNITS: Mapping[RawUnit, Callable[[str], list[tuple[int, int]]]] = {
     "words": raw_words,
     "unicode-words": words_at_unicode_spaces,
     "characters": words_and_characters,
+    "morphemes": words_and_morphemes,
 }
 """What alignment links can count in raw lines, with the function that finds it."""
 

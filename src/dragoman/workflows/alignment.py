@@ -58,6 +58,8 @@ class CorpusAlignment:
             ConfigError, InputError, RunError: as for `open_models`, `make_aligner` and `read_pairs`.
         """
         request = self._request
+        if request.units.unit == "morphemes":
+            UNITS["morphemes"]("-")  # fails before a model is loaded, if the library is not installed
         with ExitStack() as files:
             matrix = None if request.matrix is None else files.enter_context(AttentionFile(request.matrix))
             path = request.units.write_tokens
