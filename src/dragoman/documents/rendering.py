@@ -26,6 +26,9 @@ MAX_GAP = 2
 """Words between two parts of an element that are included in it."""
 
 
+_CLOSING = ".,;:!?)]}"
+
+
 class AlignedTranslation(NamedTuple):
     """A translated sentence; spans are [start, end) in characters of each side."""
 
@@ -182,6 +185,8 @@ class _Sentence:
                 result.append(element.close)
             result += map(self._behind, waiting)
             place = end
+            if self._after.get(number) and text[end : end + 1] == " " and text[end + 1 : end + 2].strip(_CLOSING) == "":
+                place += 1  # a full stop that stood behind the element
         result.append(self._document.escape(text[place:]))
         last = self._before.get(len(stacks), [])
         space = " " if last and self._is_space(last[0].start - 1) and text and not text[-1].isspace() else ""

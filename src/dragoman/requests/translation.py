@@ -32,7 +32,7 @@ from dragoman.requests.shared import (
     SearchOptions,
     too_many_files,
 )
-from dragoman.text.document_names import is_document
+from dragoman.text.document_names import document_kind, is_document
 
 Words = Annotated[
     tuple[str, ...], doc("never produce this word or phrase; may be repeated", metavar="WORDS", repeat=True)
@@ -212,9 +212,7 @@ class TranslationRequest(Request, kw_only=True):
         ),
         Rule(
             (),
-            lambda values: (
-                _is_document(values) and Path(values["output"]).suffix.lower() != Path(values["input"]).suffix.lower()
-            ),
+            lambda values: _is_document(values) and document_kind(values["output"]) != document_kind(values["input"]),
             lambda values: (
                 f"{literal(values['input'])} becomes a document of the same kind; give it a name with "
                 f"{{output}} NAME{literal(Path(values['input']).suffix)}"

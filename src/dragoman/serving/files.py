@@ -20,6 +20,7 @@ from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of
 from dragoman.serving.responses import json_response
 from dragoman.serving.service import Service
+from dragoman.text.document_names import document_kind
 
 KEPT_SECONDS = 600.0
 """How long a translated file can be fetched."""
@@ -79,7 +80,7 @@ class Files:
         wanted, name, content = await decode_file_request(request, service.workers, FileRequest, wrong_field)
         if not name:
             raise invalid("empty file")
-        suffix = PurePosixPath(name).suffix.lower()
+        suffix = document_kind(name) or PurePosixPath(name).suffix.lower()
         if suffix not in supported_files():
             raise invalid("file format not supported")
         client = key_of(request, wanted.api_key), address_of(request)
@@ -100,7 +101,7 @@ class Files:
             translations = await translate_markup(service, texts, directions)
         translated = await service.workers.run(translated_file, suffix, content, translations, languages)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
-        key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{suffix}"
+        key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{PurePosixPath(name).suffix.lower()}"
         self._keep(key, translated)
         return json_response(FileResponse(f"{_base(request)}download_file/{key}"))
 

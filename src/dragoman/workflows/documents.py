@@ -13,7 +13,7 @@ from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import open_models
 from dragoman.stored_files import read_regular
-from dragoman.text.document_names import DOCUMENTS, is_document
+from dragoman.text.document_names import DOCUMENTS, document_kind
 from dragoman.text.lines import not_found, replace_file
 from dragoman.translation.translator import Translator
 from dragoman.workflows.constraint_files import banned_words
@@ -105,7 +105,8 @@ def _opened(path: Path, languages: Languages) -> Document:
     Raises:
         InputError: its kind is not known, it cannot be read, or it is too large.
     """
-    if not is_document(path):
+    kind = document_kind(path)
+    if kind is None:
         raise InputError(f"{path}: is no document by its name; these are: {' '.join(DOCUMENTS)}")
     try:
         if path.stat().st_size > LARGEST:
@@ -116,7 +117,7 @@ def _opened(path: Path, languages: Languages) -> Document:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        return open_document(path.suffix.lower(), content, languages)
+        return open_document(kind, content, languages)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

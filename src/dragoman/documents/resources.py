@@ -1,0 +1,226 @@
+"""Texts of programs (.json, .yaml, .properties, .strings, .resx, Android's strings.xml): values, not keys or comments.
+
+Only the characters of the values change. Line breaks in a value divide it; its tags are elements of the sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import yaml
+
+from dragoman.documents.document import Document, Languages, as_html, as_text, decoded
+from dragoman.errors import InputError
+
+_NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~]\S*/\S*|#[0-9a-fA-F]{3,8}|\{+[^{} ]*\}+|%\S+")
+"""Addresses, paths, colours, and values that are filled in as a whole."""
+_PLURAL = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
+"""Messages of ICU with cases, whose keywords are no words."""
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_APPLE = re.compile(r'^[ \t]*(?:"(?:[^"\\]|\\.)*+"|\w+)[ \t]*=[ \t]*"(?P<value>(?:[^"\\]|\\.)*+)"[ \t]*;', re.MULTILINE)
+_PROPERTY = re.compile(
+    r"^[ \t\f]*+(?![#!])(?:\\.|[^\\\s=:])++[ \t\f]*+[=: ][ \t\f]*+(?P<value>(?:\\(?:\r\n|.|\n)|[^\\\r\n])*+)",
+    re.MULTILINE,
+)
+_ANDROID = re.compile(r"<(?P<name>string|item)\b(?P<attributes>[^>]*[^/>]|)>(?P<value>.*?)</(?P=name)>", re.DOTALL)
+_RESX = re.compile(r"<data\b(?P<attributes>[^>]*)>\s*<value>(?P<value>[^<]*)</value>", re.DOTALL)
+
+
+class _Value(NamedTuple):
+    """A value, [start, end) in the characters of the file."""
+
+    start: int
+    end: int
+    markup: str
+    write: Callable[[str], str]
+    """The translated value as it is written in the file."""
+
+
+def read_json(content: bytes, languages: Languages) -> Document:
+    """Read JSON; the values that are strings are texts.
+
+    Raises:
+        InputError: it is not JSON.
+    """
+    text, encoding = decoded(content)
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the file is not JSON: {error}") from None
+    ascii_only = text.isascii()
+
+    def values() -> Iterator[_Value]:
+        for found in _JSON_STRING.finditer(text):
+            if not text[found.end() :][:64].lstrip().startswith(":"):
+                yield _plain(*found.span(), json.loads(found[0]), lambda one: json.dumps(one, ensure_ascii=ascii_only))
+
+    return _document(text, encoding, values())
+
+
+def read_yaml(content: bytes, languages: Languages) -> Document:
+    """Read YAML; the values that are strings are texts. Blocks of several lines become strings in quotes.
+
+    Raises:
+        InputError: it is not YAML.
+    """
+    text, encoding = decoded(content)
+    try:
+        roots = [root for root in yaml.compose_all(text, Loader=yaml.SafeLoader) if root is not None]
+        values = sorted(_yaml_values(roots, text), key=lambda value: value.start)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError(f"the file is not YAML: {' '.join(str(error).split())}") from None
+    return _document(text, encoding, values)
+
+
+def _yaml_values(roots: list[yaml.Node], text: str) -> Iterator[_Value]:
+    waiting, seen = list(roots), set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            waiting += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif (
+            isinstance(node, yaml.ScalarNode)
+            and node.tag == "tag:yaml.org,2002:str"
+            and text[node.start_mark.index] not in "&!"
+        ):
+            start, end = node.start_mark.index, node.end_mark.index
+            block = node.style in ("|", ">")
+            tail = "\n" if block and text[start:end].endswith("\n") else ""
+            yield _plain(start, end, node.value, partial(_quoted, tail))
+
+
+def _quoted(tail: str, value: str) -> str:
+    return json.dumps(value, ensure_ascii=False) + tail
+
+
+def read_properties(content: bytes, languages: Languages) -> Document:
+    """Read properties of Java, in UTF-8 or Latin-1; what ASCII lacks is escaped where the file has nothing else.
+
+    Raises:
+        InputError: they are in another encoding.
+    """
+    try:
+        text, encoding = decoded(content)
+    except InputError:
+        text, encoding = content.decode("latin-1"), "latin-1"
+    escaped = content.isascii() or encoding == "latin-1"
+
+    def written(value: str) -> str:
+        value = re.sub(r"[\\\n\t]|\A ", lambda one: {"\n": "\\n", "\t": "\\t"}.get(one[0], f"\\{one[0]}"), value)
+        if not escaped:
+            return value
+        units = value.encode("utf-16-be")
+        codes = (int.from_bytes(units[place : place + 2], "big") for place in range(0, len(units), 2))
+        return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
+
+    values = (_plain(*found.span("value"), _unescaped(found["value"]), written) for found in _PROPERTY.finditer(text))
+    return _document(text, encoding, values)
+
+
+def read_apple_strings(content: bytes, languages: Languages) -> Document:
+    """Read strings of iOS and macOS.
+
+    Raises:
+        InputError: they are neither UTF-8 nor UTF-16.
+    """
+    text, encoding = decoded(content)
+
+    def written(value: str) -> str:
+        return re.sub(r'[\\"\n]', lambda one: "\\n" if one[0] == "\n" else f"\\{one[0]}", value)
+
+    values = (_plain(*found.span("value"), _unescaped(found["value"]), written) for found in _APPLE.finditer(text))
+    return _document(text, encoding, values)
+
+
+def read_resx(content: bytes, languages: Languages) -> Document:
+    """Read resources of .NET; data with a type or in base 64 stay.
+
+    Raises:
+        InputError: they are neither UTF-8 nor UTF-16.
+    """
+    text, encoding = decoded(content)
+    return _document(
+        text,
+        encoding,
+        (
+            _plain(*found.span("value"), as_text(found["value"]), _xml_escaped)
+            for found in _RESX.finditer(text)
+            if not re.search(r"\b(?:type|mimetype)=", found["attributes"])
+            and 'name="&gt;&gt;' not in found["attributes"]
+        ),
+    )
+
+
+def read_android_strings(content: bytes, languages: Languages) -> Document:
+    """Read strings of Android; those with translatable="false" stay.
+
+    Raises:
+        InputError: they are neither UTF-8 nor UTF-16.
+    """
+    text, encoding = decoded(content)
+
+    def value(start: int, end: int, raw: str) -> _Value:
+        markup = re.sub(r"\\(['\"@?])", r"\1", raw).replace("\\n", "<br data-line>")
+
+        def written(translated: str) -> str:
+            return re.sub(r"(?<!\\)'(?![^<]*>)", r"\\'", translated.replace("<br data-line>", "\\n"))
+
+        return _Value(start, end, markup, written)
+
+    return _document(
+        text,
+        encoding,
+        (
+            value(*found.span("value"), found["value"])
+            for found in _ANDROID.finditer(text)
+            if 'translatable="false"' not in found["attributes"] and "<![CDATA[" not in found["value"]
+        ),
+    )
+
+
+def _document(text: str, encoding: str, values: Iterator[_Value] | list[_Value]) -> Document:
+    """The values of a file that have words."""
+    found = [one for one in values if _is_text(one.markup)]
+
+    def write(translations: list[str]) -> bytes:
+        result: list[str] = []
+        place = 0
+        for one, translated in zip(found, translations, strict=True):
+            result += [text[place : one.start], one.write(translated)]
+            place = one.end
+        return "".join([*result, text[place:]]).encode(encoding)
+
+    return Document([one.markup for one in found], write)
+
+
+def _is_text(markup: str) -> bool:
+    return any(map(str.isalpha, markup)) and not _NO_TEXT.fullmatch(markup.strip()) and not _PLURAL.search(markup)
+
+
+def _plain(start: int, end: int, value: str, write: Callable[[str], str]) -> _Value:
+    return _Value(start, end, as_html(value), lambda translated: write(as_text(translated)))
+
+
+def _unescaped(value: str) -> str:
+    """A value of properties or strings without its escapes and line breaks."""
+    value = re.sub(r"\\\r?\n[ \t]*", "", value)
+    named = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+
+    def character(found: re.Match[str]) -> str:
+        return chr(int(found["code"], 16)) if found["code"] else named.get(found["one"], found["one"])
+
+    value = re.sub(r"\\(?:[uU](?P<code>[0-9a-fA-F]{4})|(?P<one>.))", character, value)
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of surrogates are one character
+
+
+def _xml_escaped(value: str) -> str:
+    return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

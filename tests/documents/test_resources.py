@@ -1,0 +1,69 @@
+"""Texts of programs: values are translated, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from dragoman.errors import InputError
+from tests.documents.translators import same, translated
+
+FILES = {
+    "json": (
+        '{"a": "ein Hund", "b" : ["zwei\\nZeilen", 3, true, null, "2018"], "c": {"d": "http://x/y", "e": "#fff"},\n'
+        ' "f": "{n, plural, one {Hund} other {Hunde}}", "g": "ein \\"Mann\\" <b>läuft</b> & geht", "h": ""}',
+        '{"a": "EIN HUND", "b" : ["ZWEI\\nZEILEN", 3, true, null, "2018"], "c": {"d": "http://x/y", "e": "#fff"},\n'
+        ' "f": "{n, plural, one {Hund} other {Hunde}}", "g": "EIN \\"MANN\\" <b>LÄUFT</b> & GEHT", "h": ""}',
+    ),
+    "yaml": (
+        "# hund\nde:\n  a: ein Hund # x\n  b: 'zwei'\n  c: \"drei: vier\"\n"
+        "  d: |\n    eins\n    zwei\n  e: 3\n  f: ja\n  g: [eins, 2]\n",
+        '# hund\nde:\n  a: "EIN HUND" # x\n  b: "ZWEI"\n  c: "DREI: VIER"\n  d: "EINS\\nZWEI\\n"\n  e: 3\n  f: "JA"\n'
+        '  g: ["EINS", 2]\n',
+    ),
+    "properties": (
+        "# hund\na.b = ein Hund\nc: zwei \\\n   drei\nd=gr\\u00fcn\n! x\ne=1\n",
+        "# hund\na.b = EIN HUND\nc: ZWEI DREI\nd=GR\\u00dcN\n! x\ne=1\n",
+    ),
+    "strings": (
+        '/* hund */\n"key" = "ein \\"Hund\\"";\n"zwei" = "a\\nb";\n// "x" = "y";\n',
+        '/* hund */\n"key" = "EIN \\"HUND\\"";\n"zwei" = "A\\nB";\n// "x" = "y";\n',
+    ),
+    "resx": (
+        '<root><data name="a" xml:space="preserve"><value>ein &lt;b&gt;Hund&lt;/b&gt;</value></data>'
+        '<data name="i" type="System.Drawing"><value>abc</value></data></root>',
+        '<root><data name="a" xml:space="preserve"><value>EIN &lt;b&gt;HUND&lt;/b&gt;</value></data>'
+        '<data name="i" type="System.Drawing"><value>abc</value></data></root>',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_values_are_translated(kind: str) -> None:
+    before, expected = FILES[kind]
+    assert translated(f".{kind}", before.encode()).decode() == expected
+    if kind == "json":
+        assert translated(".json", before.encode(), same).decode() == before
+        assert json.loads(translated(".json", json.dumps({"a": "grün"}).encode())) == {"a": "GRÜN"}
+    if kind == "yaml":
+        assert yaml.safe_load(translated(".yaml", before.encode(), same)) == yaml.safe_load(before)
+
+
+def test_files_that_are_damaged_are_refused() -> None:
+    with pytest.raises(InputError, match="the file is not JSON: Expecting"):
+        translated(".json", b"{a}")
+    with pytest.raises(InputError, match=r"the file is not YAML: .*line 1"):
+        translated(".yaml", b"a: [")
+
+
+def test_strings_of_android_are_translated() -> None:
+    before = (
+        "<resources><!-- x -->"
+        '<string name="a">ein <b>Hund</b> ist\\nda</string><string name="b" translatable="false">c</string>'
+        '<plurals name="p"><item quantity="one">ein Hund</item></plurals></resources>'
+    )
+    expected = before.replace("ein <b>Hund</b> ist\\nda", "EIN <b>HUND</b> IST\\nDA").replace(">ein Hund", ">EIN HUND")
+    assert translated("strings.xml", before.encode()).decode() == expected
+    assert "l\\'eau" in translated("strings.xml", before.encode(), lambda text: "l'eau").decode()
