@@ -177,6 +177,19 @@ def test_a_spreadsheet_keeps_formulas_names_and_headers_of_tables() -> None:
     assert found["C1"].value[1].font.b
 
 
+def test_shared_strings_keep_their_formatting() -> None:
+    namespace = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    strings = (
+        f'<sst {namespace}><si><t>Umsatz</t></si><si><r><rPr><b/></rPr><t>fett</t></r><r><t xml:space="preserve"> und '
+        'mehr</t></r><rPh sb="0" eb="1"><t>x</t></rPh></si><si><t>2018</t></si></sst>'
+    )
+    table = f'<table {namespace}><tableColumns><tableColumn name="Umsatz"/></tableColumns></table>'
+    parts = {"xl/workbook.xml": f"<workbook {namespace}/>", "xl/sharedStrings.xml": strings, "xl/tables/t1.xml": table}
+    found = part(translated(".xlsx", with_parts(_word_file(), parts)), "xl/sharedStrings.xml").partition("?>\n")[2]
+    phonetic = '<rPh sb="0" eb="1"><t>x</t></rPh>'
+    assert found == strings.replace("fett", "FETT").replace("und mehr", "UND MEHR").replace(phonetic, "")
+
+
 def test_slides_keep_their_formatting() -> None:
     drawing = "http://schemas.openxmlformats.org/drawingml/2006/main"
     presentation = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'

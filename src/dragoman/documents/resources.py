@@ -55,7 +55,7 @@ def read_json(content: bytes, languages: Languages) -> Document:
 
     def values() -> Iterator[_Value]:
         for found in _JSON_STRING.finditer(text):
-            if not text[found.end() :][:64].lstrip().startswith(":"):
+            if not text[found.end() : found.end() + 64].lstrip().startswith(":"):
                 yield _plain(*found.span(), json.loads(found[0]), lambda one: json.dumps(one, ensure_ascii=ascii_only))
 
     return _document(text, encoding, values())

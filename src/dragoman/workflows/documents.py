@@ -81,10 +81,10 @@ def translate_file(
         InputError: the document cannot be read, or has no text; the output cannot be written.
         RunError: as for `dragoman.load`.
 
-    >>> with open("page.html", "w") as page:
-    ...     _ = page.write("<p>ab <b>c</b></p>")
+    >>> from pathlib import Path
+    >>> _ = Path("page.html").write_text("<p>ab <b>c</b></p>")
     >>> found = dragoman.translate_file("RUN", "page.html", "page.upper.html")
-    >>> open("page.upper.html").read(), found.segments
+    >>> Path("page.upper.html").read_text(), found.segments
     ('<p>AB <b>C</b></p>', 1)
     """
     path = Path(document)
