@@ -77,6 +77,16 @@ def test_a_header_is_no_pair_and_puts_the_columns_into_order(
     assert read(path)[0] == [(row[pair[0]], row[pair[1]]) for row in SENTENCES]
 
 
+@pytest.mark.parametrize("header", ["문장,옮긴 문장", "문장,번역", "질문,답"])
+def test_a_header_in_the_script_of_one_column_only_is_no_pair(tmp_path: Path, header: str) -> None:
+    rows = [f"{korean},{english}" for english, korean in SENTENCES]
+    pairs, said = read(write(tmp_path / "train.csv", header, *rows))
+    assert pairs == [(korean, english) for english, korean in SENTENCES]
+    assert "no header" not in said[0]
+    untranslated = "서울,서울"
+    assert read(write(tmp_path / "train.csv", untranslated, *rows))[0][0] == ("서울", "서울")
+
+
 @pytest.mark.parametrize("first", ["German,Deutsch", "Hello,Hallo", "In English.,Auf Deutsch."])
 def test_a_first_pair_is_no_header(tmp_path: Path, first: str) -> None:
     pairs, said = read(write(tmp_path / "train.csv", first, "No.,Nein."))

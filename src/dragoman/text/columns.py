@@ -235,12 +235,20 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def differs_in_script(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a first line is a header because it is in a script that a column of the others does not have."""
+    """Return whether a first line is a header because it is in a script that a column of the others does not have.
+
+    Names in Latin letters may stand above any text. Others are a header only if all cells are in one script, and
+    differ: else the line is a pair of which one side was not translated.
+    """
+    filled = [cell.strip() for cell in first if cell.strip()]
+    alike = len({*map(script_of, filled)}) == 1 and len({*filled}) == len(filled) > 1
     for place, cell in enumerate(first):
         scripts = [script_of(row[place]) for row in rows if place < len(row)]
         known = [script for script in scripts if script is not None]
         own = script_of(cell)
-        if own == "latin" and len(known) >= 2 and own not in known and re.fullmatch(r"[\w .()/-]+", cell.strip()):
+        if own is None or (own != "latin" and not alike):
+            continue
+        if len(known) >= 2 and own not in known and re.fullmatch(r"[\w .()/-]+", cell.strip()):
             return True
     return False
 
