@@ -27,7 +27,10 @@ def calibrated(run_folder: Path, corpus: Corpus, tmp_path: Path) -> Path:
     shutil.copytree(run_folder, run)
     good = [replace(pair, target=best.text) for pair, best in zip(pairs_of(corpus), _best(run, corpus), strict=True)]
     bad = [Pair("? ! " * 6 + pair.source, "x" * 30, "here") for pair in good]
-    assert calibrate(open_run(run, device="cpu"), [*good, *bad]) is not None
+    alone = Pair("12 / 7", "12 / 7", "here")  # which no model translates
+    assert calibrate(open_run(run, device="cpu"), [*good, *bad, alone, alone, alone]) is not None
+    assert calibrate(open_run(run, device="cpu"), [alone]) is None
+    calibrate(open_run(run, device="cpu"), [*good, *bad])
     return run
 
 

@@ -53,6 +53,10 @@ def _fitted(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
     if not lines:
         return None
     best = [n_best[0] for n_best in run.translator().translate_lines(line.source for line in lines)]
+    translated = [place for place, one in enumerate(best) if one.token_log_probabilities.size]  # lines with letters
+    if not translated:
+        return None
+    lines, best = [lines[place] for place in translated], [best[place] for place in translated]
     found = [
         features_of(
             one.source,
