@@ -43,7 +43,11 @@ def test_lines_become_translations_and_blank_lines_stay_blank(
     assert printed.err == ""
 
 
-def test_lines_without_letters_stay_as_they_are(run_folder: Path, tmp_path: Path) -> None:
+def test_lines_without_letters_stay_as_they_are(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dragoman.load(run_folder).translate("1.234,50").text != "1.234,50"  # without protected items
+    monkeypatch.setattr("dragoman.text.side.TextSide.letterless_stay", True)
     source, out, links, weights = (tmp_path / name for name in ("source", "out", "links", "weights.npz"))
     source.write_text("1.234,50 15 %\nab\n+49 30  123\n", encoding="utf-8")
     options = ["-i", source, "-o", out, "--alignments", links, "--attention", weights]

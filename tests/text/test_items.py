@@ -167,3 +167,10 @@ def test_words_with_letters_that_the_sources_lack_are_items() -> None:
 
 def test_the_names_of_placeholders_are_those_that_people_see() -> None:
     assert NAMES == ("⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧")
+
+
+def test_lines_without_letters_stay_unless_the_text_shows_that_they_change() -> None:
+    date, number, words = ("04.09.2040", "9/4/2040"), ("12.50", "12.50"), ("no change", "keine")
+    for pairs, stay in (([words], True), ([number, date, words], True), ([date, date, number, words], False)):
+        assert Items.of_kinds(["url"], lambda pairs=pairs: pairs).letterless_stay is stay
+        assert Items.of_kinds(["url", "name"], lambda pairs=pairs: pairs).with_text(["a"]).letterless_stay is stay

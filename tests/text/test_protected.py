@@ -93,3 +93,12 @@ def test_a_damaged_pattern_is_told(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"a"', '"(a"'))
     with pytest.raises(RunError, match="protected cannot be read"):
         load_segmentation(path)
+
+
+@pytest.mark.parametrize("stay", [True, False])
+def test_whether_lines_without_letters_stay_is_saved(tmp_path: Path, stay: bool) -> None:
+    path = tmp_path / "source.segmentation.json"
+    ProtectedSegmentation(CharacterSegmentation(), Items(["a"], letterless_stay=stay), source=True).save(path)
+    loaded = load_segmentation(path)
+    assert isinstance(loaded, ProtectedSegmentation)
+    assert loaded.items.letterless_stay is stay

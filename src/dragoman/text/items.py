@@ -150,6 +150,7 @@ class Items:
         foreign_words: Callable[[str], list[Span]] | None = None,
         *,
         anywhere: bool = False,
+        letterless_stay: bool = True,
     ) -> None:
         """
         Args:
@@ -159,12 +160,14 @@ class Items:
             known: the words of the training sources; others are items if they are names. None if no names are.
             foreign_words: finds words that are items because the model does not know their letters.
             anywhere: whether an item may have none of the characters that those of `KINDS` have.
+            letterless_stay: whether a line without a letter, such as a number alone, is its own translation.
         """
         self.patterns = tuple(patterns)
         self.separators = tuple(separators)
         self.known = known
         self.foreign_words = foreign_words
         self.anywhere = anywhere
+        self.letterless_stay = letterless_stay
         self._pattern = re.compile("|".join(f"(?:{one})" for one in (_OWN, *patterns)), re.ASCII)
         self._separators: dict[Separator, str] = {(mark, three): target for mark, three, target in self.separators}
 
@@ -189,15 +192,23 @@ class Items:
         chosen = [*own_patterns, *(kind.pattern for name, kind in KINDS.items() if name in wanted)]
         anywhere = bool(own_patterns)
         separators = _learnt_separators(islice(pairs(), _SAMPLE)) if "number" in wanted else ()
+        stay = _letterless_stay(islice(pairs(), _SAMPLE))
         if "name" not in wanted:
-            return cls(chosen, separators, anywhere=anywhere)
+            return cls(chosen, separators, anywhere=anywhere, letterless_stay=stay)
         known = known_words(islice(pairs(), _SAMPLE))
-        return cls(chosen, separators, known, foreign_words, anywhere=anywhere)
+        return cls(chosen, separators, known, foreign_words, anywhere=anywhere, letterless_stay=stay)
 
     def with_text(self, lines: Iterable[str]) -> Items:
         """The items of a model that learns these sources, too."""
         known = None if self.known is None else self.known.with_text(lines)
-        return Items(self.patterns, self.separators, known, self.foreign_words, anywhere=self.anywhere)
+        return Items(
+            self.patterns,
+            self.separators,
+            known,
+            self.foreign_words,
+            anywhere=self.anywhere,
+            letterless_stay=self.letterless_stay,
+        )
 
     def find(self, line: str) -> list[Span]:
         """The spans of the items of a line."""
@@ -316,6 +327,15 @@ def _learnt_separators(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, boo
         if best != mark and count >= _FEWEST and 2 * count > counts.total():
             separators.append((mark, three, best))
     return tuple(separators)
+
+
+def _letterless_stay(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Whether most sources without a letter are their own translations; also where there are none.
+
+    Dates in figures, say, are not: 04.09.2040 is written 9/4/2040 in English.
+    """
+    same = Counter(source == target for source, target in pairs if not any(map(str.isalpha, source)))
+    return same[True] >= same[False]
 
 
 def _separators(number: str) -> list[tuple[int, str, bool]]:

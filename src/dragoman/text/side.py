@@ -84,6 +84,12 @@ class TextSide:
         """Where words end between segments; None if the segments do not show it."""
         return word_boundaries(self.vocabulary, SPACE_SYMBOL, self.segmentation.join)
 
+    @property
+    def letterless_stay(self) -> bool:
+        """Whether a source without a letter is its own translation; never without protected items."""
+        segmentation = self.segmentation
+        return isinstance(segmentation, ProtectedSegmentation) and segmentation.items.letterless_stay
+
     @cached_property
     def placeholders(self) -> list[int]:
         """The ids of the placeholders of protected items; empty without any."""

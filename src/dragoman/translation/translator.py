@@ -26,7 +26,6 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.items import MOST
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import SPECIALS
 from dragoman.text.words import is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.confidence import ConfidenceModel
@@ -429,15 +428,10 @@ class Translator:
 
     def _stays(self, line: PreparedLine) -> bool:
         """Whether a line is its own translation: it has no letter, such as a number alone, in which models that have
-        learnt words find none. A source vocabulary without letters is that of another task.
+        learnt words find none, and the training text does not show that such lines change.
         """
         demanded = line.constraints.prefix or line.constraints.phrases
-        return not demanded and not any(map(str.isalpha, line.text)) and self._reads_letters
-
-    @cached_property
-    def _reads_letters(self) -> bool:
-        vocabulary = self._source.vocabulary
-        return any(any(map(str.isalpha, piece)) for piece in vocabulary.pieces(range(len(SPECIALS), len(vocabulary))))
+        return not demanded and self._source.letterless_stay and not any(map(str.isalpha, line.text))
 
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool

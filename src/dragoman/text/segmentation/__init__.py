@@ -89,6 +89,8 @@ class _Protected(Struct, forbid_unknown_fields=True):
     source: bool
     anywhere: bool = False
     """Whether patterns of the user are among them, as `Items.anywhere`."""
+    letterless_stay: bool = True
+    """As `Items.letterless_stay`."""
 
 
 class _Description(JsonFile, frozen=True, kw_only=True):
@@ -126,7 +128,14 @@ def load_segmentation(path: Path) -> Segmentation:
     foreign_words = form.foreign_words if form and protected.foreign_words else None
     try:
         known = None if protected.known_words is None else WordFilter.of_text(protected.known_words)
-        items = Items(protected.patterns, protected.separators, known, foreign_words, anywhere=protected.anywhere)
+        items = Items(
+            protected.patterns,
+            protected.separators,
+            known,
+            foreign_words,
+            anywhere=protected.anywhere,
+            letterless_stay=protected.letterless_stay,
+        )
     except (re.error, ValueError) as error:
         raise RunError(f"{path}: is damaged: protected cannot be read: {error}; {_REMEDY}") from None
     return ProtectedSegmentation(segmentation, items, source=protected.source)

@@ -55,6 +55,7 @@ class ProtectedSegmentation:
             "foreign_words": items.foreign_words is not None,
             "source": self.source,
             "anywhere": items.anywhere,
+            "letterless_stay": items.letterless_stay,
         }
         self.inner.save(path, {**entries, "protected": protected})
 
