@@ -50,6 +50,7 @@ def test_a_document_is_translated_in_python(light: Path, tmp_path: Path) -> None
         (b"<p>a", ["a.html", "-o", "a.html"], "a.html: is both an input and an output"),
         (b"<p>a", ["a.html", "-o", "b.html", "--format", "jsonl"], "which has one translation; leave --format"),
         (b"<p>a", ["a.html", "-o", "b.html", "--paragraphs"], "--paragraphs is about lines; a.html is a document"),
+        (b"%PDF", ["a.pdf", "-o", "b.pdf"], "a.pdf: is neither a run nor a document by its name; documents are .docx"),
         (b"<p>a", ["a.html", "-i", "c.html", "-o", "b.html"], "c.html: is a second input besides a.html"),
     ],
 )

@@ -32,7 +32,7 @@ from dragoman.requests.shared import (
     SearchOptions,
     too_many_files,
 )
-from dragoman.text.document_names import document_kind, is_document
+from dragoman.text.document_names import DOCUMENTS, document_kind, is_document
 
 Words = Annotated[
     tuple[str, ...], doc("never produce this word or phrase; may be repeated", metavar="WORDS", repeat=True)
@@ -251,7 +251,14 @@ class TranslationRequest(Request, kw_only=True):
     def arranged(cls, values: Values) -> Values:
         """The last of several names is the input if it is that of a document."""
         *runs, last = values["runs"]
-        if not runs or not is_document(last) or Path(last).is_dir():
+        if not runs or Path(last).is_dir():
+            return values
+        if not is_document(last):
+            if Path(last).is_file():
+                raise ConfigError(
+                    f"{last}: is neither a run nor a document by its name; documents are {' '.join(DOCUMENTS)}, and "
+                    "lines are read with --input"
+                )
             return values
         if values["input"] != "-":
             raise ConfigError(f"{values['input']}: is a second input besides {last}; translate each alone")

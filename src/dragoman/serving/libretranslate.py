@@ -128,7 +128,7 @@ class LibreTranslate:
         """GET /frontend/settings."""
         settings = self._service.settings
         pair = self._service.models.pairs[0]
-        formats = supported_files()
+        formats = [kind for kind in supported_files() if kind.startswith(".")]
         return json_response(
             {
                 "charLimit": settings.max_characters,
