@@ -98,6 +98,8 @@ def test_a_memory_gets_the_target_language() -> None:
     found = translated(".tmx", before.encode("utf-16")).decode("utf-16")
     new = '</tuv><tuv xml:lang="en"><seg>EIN <ph x="1">&lt;b&gt;</ph>HUND</seg></tuv></tu>'
     assert found.partition("<tmx")[2] == before.partition("<tmx")[2].replace("</tuv></tu>", new, 1)
+    with pytest.raises(InputError, match="the target language is not known"):
+        translated(".tmx", before.encode("utf-16"), target="")
     with pytest.raises(InputError, match="declares entities"):
         translated(".tmx", b'<!DOCTYPE tmx [<!ENTITY a "b">]><tmx>&a;</tmx>')
     with pytest.raises(InputError, match="the file is not TMX: its outermost element is a"):

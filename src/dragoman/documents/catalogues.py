@@ -131,7 +131,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
     """Read a translation memory (TMX); units without the target language get it.
 
     Raises:
-        InputError: it is not TMX, or damaged; or the languages are not known.
+        InputError: it is not TMX, or damaged; where it is written, the target language is not known.
     """
     root = _root(content, "tmx", "TMX")
     header = next(root.iter("{*}header"), None)
@@ -157,9 +157,11 @@ def read_memory(content: bytes, languages: Languages) -> Document:
             found.append((text, given.getparent(), target))
 
     def write(translations: list[str]) -> bytes:
+        if not languages.target:
+            raise InputError("the target language is not known, which new translations are marked with")
         for (text, variant, target), translated in zip(found, translations, strict=True):
             if target is None:
-                new = variant.makeelement(variant.tag, {_XML_LANGUAGE: languages.target or "und"})
+                new = variant.makeelement(variant.tag, {_XML_LANGUAGE: languages.target})
                 target = text.element.makeelement(text.element.tag)
                 new.append(target)
                 new.tail = variant.tail

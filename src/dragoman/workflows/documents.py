@@ -133,7 +133,10 @@ def _translated(path: Path, translator: Translator, languages: Languages, consol
     if not total:
         raise InputError(f"{path}: has no text to translate")
     with console.counter("sentences", total) as progress:
-        return translate_document(document, translator, languages.source, progress)
+        try:
+            return translate_document(document, translator, languages.source, progress)
+        except InputError as error:  # what shows only when it is written
+            raise InputError(f"{path}: {error}") from None
 
 
 def _summary(found: TranslatedDocument) -> str:

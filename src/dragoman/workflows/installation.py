@@ -16,7 +16,7 @@ BRINGS = {
     "smt": "the phrase-based translator: smt",
     "maps": "words, phrases and sentences in the plane: map",
     "serve": "the HTTP server and its page: serve; paragraphs: translate --paragraphs",
-    "files": "corpora of other kinds and encodings (.xlsx, .tmx, .xliff, .po, .json); documents: .docx, .pptx",
+    "files": "corpora of other kinds and encodings (.xlsx, .tmx, .xliff, .po, .json); documents: translate a.docx",
     "cluster": "many files on many machines, object storage: cluster",
     "completion": "commands completed by bash, zsh and fish: completion",
 }
