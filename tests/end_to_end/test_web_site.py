@@ -320,10 +320,11 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     requests = _requests(
         *({"text": line, "n_best": 3} for line in lines),
         {"text": "ab {x} c {y}", "prefix": "{y} C", "constraints": ["{x} A"]},
+        {"text": "12.5 – 3"},
         {"text": "ab {x}", "prefix": "A", "count": 2},
     )
     with serving(out) as host:
-        *found, constrained, completed = visit(host).evaluate(TRANSLATE, requests)
+        *found, constrained, number, completed = visit(host).evaluate(TRANSLATE, requests)
     translator = dragoman.load(out / "model")
     for line, answer in zip(lines, found, strict=True):
         n_best = translator.translate(line, n_best=3)
@@ -336,6 +337,7 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     expected = translator.translate("ab {x} c {y}", prefix="{y} C", constraints=["{x} A"])
     assert constrained["results"][0]["text"] == expected.text
     assert (expected.text.count("{x}"), expected.text.count("{y}")) == (1, 1)
+    assert number["results"][0]["text"] == "12.5 – 3"
     assert [one["text"] for one in completed["completions"]] == [
         one.text for one in translator.complete("ab {x}", "A", count=2)
     ]

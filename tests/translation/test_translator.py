@@ -370,6 +370,12 @@ def test_items_come_out_as_they_went_in(protecting):
     assert [best.text[start:end] for start, end in best.target_spans] == best.text.split()
 
 
+def test_a_number_alone_stays_but_for_its_separators(protecting):
+    best = protecting.translate("3.14 – 15")
+    assert best.text == "3,14 – 15"
+    assert best.alignment == [(0, 0), (1, 1), (2, 2)]
+
+
 def test_items_appear_once_in_every_translation_of_a_list(protecting):
     for n_best in protecting.translate_lines(["a {x} {y} b", "{z}", "a", "", "{x} {x} a"], n_best=2):
         for one in n_best:

@@ -143,10 +143,11 @@ def unsearched_translation(line: PreparedLine) -> Translation:
     )
 
 
-def unchanged_translation(line: PreparedLine) -> Translation:
-    """The line as its own translation, with a link for each word."""
+def unchanged_translation(line: PreparedLine, source: TextSide) -> Translation:
+    """The line as its own translation, with numbers as the target language writes them, and a link for each word."""
+    masked = source.mask(line.text)
 
     def links(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
-        return [(source_spans.index(span), place) for place, span in enumerate(target_spans) if span in source_spans]
+        return [(place, place) for place in range(min(len(source_spans), len(target_spans)))]
 
-    return replace(unsearched_translation(line), text=line.text, compute_alignment=links)
+    return replace(unsearched_translation(line), text=restore(masked.text, masked.items), compute_alignment=links)

@@ -420,7 +420,7 @@ class Translator:
         return [
             [unsearched_translation(line)]
             if not line.is_searched
-            else [unchanged_translation(line)]
+            else [unchanged_translation(line, self._source)]
             if self._stays(line)
             else next(rest)
             for line in batch

@@ -6,13 +6,13 @@ import { codePoints, isSpace, runs } from "./code_points.js";
 
 const MAX_CHARACTERS = 800; // the longest sentence that is not cut
 const LINE_END = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/u;
-const WORD = /[\p{L}\p{N}]/u;
+const LETTER = /\p{L}/u;
 const CLAUSE_END = /[,;:，；：、]/u;
 const NOT_ASCII = /[^\x00-\x7f]/u;
 const NO_SPACES =
   /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffff\u{10000}-\u{10ffff}]/u;
 
-/** The spans of the sentences; spaces around them and lines without letters or digits are left out. */
+/** The spans of the sentences; spaces around them and what has no letter are left out. */
 export function sentenceSpans(text, language) {
   const characters = codePoints(text);
   const segmenter = new Intl.Segmenter(language, { granularity: "sentence" });
@@ -25,7 +25,7 @@ export function sentenceSpans(text, language) {
       place = next;
     }
   }
-  return found.filter(([start, end]) => characters.slice(start, end).some((character) => WORD.test(character)));
+  return found.filter(([start, end]) => characters.slice(start, end).some((character) => LETTER.test(character)));
 }
 
 /**
