@@ -13,6 +13,7 @@ def test_the_door_offers_these_names_and_no_others() -> None:
     assert dragoman.__all__ == [
         "Config",
         "DragomanError",
+        "Learner",
         "SearchConfig",
         "StopTraining",
         "TrainingCallback",

@@ -1,9 +1,10 @@
 """Recurrent neural machine translation with attention: training, translation and word alignment.
 
-This is the public API: read parallel text (`read_pairs`, `reading_corpora`, `write_demo_corpus`), configure and
-train a model (`load_preset`, `load_config`, `override`, `train`), open what was trained (`load`, `open_run`),
-translate (`Translator`, `Translation`, `translate_file`), measure (`read_test_set`, `measure`). Each name is imported
-when it is first used, so that importing the package is fast. Errors that the user can fix are `DragomanError`.
+This is the public API: read parallel text (`read_pairs`, `reading_corpora`, `write_demo_corpus`), configure and train a
+model (`load_preset`, `load_config`, `override`, `train`), open what was trained (`load`, `open_run`), translate
+(`Translator`, `Translation`, `translate_file`), learn from corrections (`Learner`), measure (`read_test_set`,
+`measure`). Each name is imported when it is first used, so that importing the package is fast. Errors that the user can
+fix are `DragomanError`.
 
 >>> import dragoman
 >>> translator = dragoman.load("RUN")  # a run folder or an exported folder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dragoman.config.presets import load_preset
     from dragoman.config.schema import Config, SearchConfig
     from dragoman.errors import DragomanError
+    from dragoman.learning.learner import Learner
     from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs, read_test_set
     from dragoman.text.reading import reading_corpora
@@ -40,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Config",
     "DragomanError",
+    "Learner",
     "SearchConfig",
     "StopTraining",
     "TrainingCallback",
@@ -63,6 +66,7 @@ __all__ = [
 _HOME = {
     "Config": "dragoman.config.schema",
     "DragomanError": "dragoman.errors",
+    "Learner": "dragoman.learning.learner",
     "SearchConfig": "dragoman.config.schema",
     "StopTraining": "dragoman.training.callbacks",
     "TrainingCallback": "dragoman.training.callbacks",

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "backtranslate": ("run --input src",),
     "distill": ("run light pairs.tsv", "run src tgt"),
+    "learn": ("run --pairs pairs.tsv --out new",),
     "translate": (
         "run light --input src --ban-file words",
         "light --input src --prefix tgt",
@@ -96,6 +97,7 @@ REFUSED_FOLDERS = {
         "--train src tgt --from run --out run --overwrite",
         "run/config.yaml --train src tgt --out run --overwrite",
     ),
+    ("learn", "--out"): ("run --pairs src tgt --out run --overwrite", "run --pairs run/data/dev.jsonl --out run"),
     ("lm train", "--out"): (
         "lm/config.yaml --train src --out lm --overwrite",
         "--train lm/text/target.vocabulary --out lm --overwrite",
@@ -111,7 +113,11 @@ REFUSED_FOLDERS = {
 }
 """Folders that hold an input."""
 
-UNTRIED = {("demo", "--out"): "it reads no file", ("reproduce", "--out"): "its steps are other commands"}
+UNTRIED = {
+    ("demo", "--out"): "it reads no file",
+    ("learn", "--learned"): "it writes its own files there only",
+    ("reproduce", "--out"): "its steps are other commands",
+}
 
 KINDS: dict[str, Callable[[Path, Path], object]] = {
     "symbolic": lambda link, file: link.symlink_to(file),

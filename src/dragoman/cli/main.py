@@ -100,6 +100,7 @@ VERBS = Verbs(
             "train": "train",
             "backtranslate": "backtranslate",
             "distill": "distill",
+            "learn": "learn",
             "translate": "translate",
             "serve": "serve",
             "presets": "presets",

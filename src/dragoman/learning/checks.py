@@ -1,0 +1,47 @@
+"""What is no correction: pairs that are refused before they are logged, each by a stated rule."""
+
+from __future__ import annotations
+
+from dragoman.config.schema import Config
+from dragoman.errors import InputError
+from dragoman.learning.pool import IdPair
+from dragoman.text.vocabulary import UNK
+from dragoman.text.words import as_read, is_blank, words_in
+
+RATIO, SLACK = 3, 10
+"""A side has at most so many times the segments of the other, and so many more."""
+SAME = 3
+"""Words of a source that may not be its own translation; names and codes have fewer."""
+
+
+class RefusedCorrection(InputError):
+    """A pair that is not learnt, with the reason."""
+
+
+def require_learnable(source: str, target: str, pair: IdPair, config: Config) -> None:
+    """Refuse what is no correction.
+
+    Raises:
+        RefusedCorrection: it breaks one of the rules.
+    """
+    reason = _why_refused(source, target, pair, config)
+    if reason is not None:
+        raise RefusedCorrection(f"{source[:60]!r} is not learnt: {reason}")
+
+
+def _why_refused(source: str, target: str, pair: IdPair, config: Config) -> str | None:
+    if is_blank(source) or is_blank(target) or not (pair.source and pair.target):
+        return "one side is empty"
+    lengths = sorted((len(pair.source), len(pair.target)))
+    if lengths[1] > config.cleaning.max_length:
+        return f"{lengths[1]} segments are more than cleaning.max_length, {config.cleaning.max_length}"
+    if lengths[1] > RATIO * lengths[0] + SLACK:
+        return f"one side has {lengths[1]} segments, the other {lengths[0]}"
+    languages = {config.text.source.language, config.text.target.language}
+    if None not in languages and len(languages) == 2 and as_read(source) == as_read(target):
+        words = [word for word in words_in(source) if word.isalpha()]
+        if len(words) >= SAME:
+            return "the translation is the source itself"
+    if 2 * pair.target.count(UNK) > len(pair.target):
+        return "the model knows less than half of the translation's segments"
+    return None

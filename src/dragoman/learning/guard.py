@@ -1,0 +1,37 @@
+"""The guard: a sample of the dev set, of whose BLEU learning may take away only so much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.evaluation.metrics import bleu
+from dragoman.evaluation.tokenizers import Tokenizer
+from dragoman.runs.opening import Run
+from dragoman.text.corpus import Pair
+
+LINES = 300
+"""Pairs of the dev set, evenly spread."""
+LOST = 0.5
+"""BLEU that may be lost against the base run."""
+
+
+class Guard:
+    """Measures a run on its dev set, before and while it learns; without a dev set everything passes."""
+
+    def __init__(self, run: Run, dev: Sequence[Pair], tokenizer: Tokenizer) -> None:
+        """`run` has the weights of the base run."""
+        shown = min(LINES, len(dev))
+        self._pairs = [dev[place * len(dev) // shown] for place in range(shown)]
+        self._translator = run.translator(run.config.search.replaced(beam=1, search_again=False))
+        self._tokenizer = tokenizer
+        self._before = self._bleu()
+
+    def lost(self) -> float:
+        """How much lower BLEU is than it was before."""
+        return self._before - self._bleu()
+
+    def _bleu(self) -> float:
+        if not self._pairs:
+            return 0.0
+        found = self._translator.translate_lines(pair.source for pair in self._pairs)
+        return bleu([best.text for [best] in found], [pair.target for pair in self._pairs], self._tokenizer)

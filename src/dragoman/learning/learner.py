@@ -1,0 +1,307 @@
+"""A run that learns from corrections; they and what was learnt are in a folder of their own.
+
+    FOLDER/corrections.jsonl     the log
+    FOLDER/learned.safetensors   the weights after the last whole block of `BLOCK` corrections
+    FOLDER/learned.json          which block that is, and the digests of log, weights and base run
+
+The weights are a function of the base run and of the log. Opening reads those of the last whole block and learns the
+corrections after it again; where a file is missing or does not fit, it learns all of them again, to the same bits.
+After each block the guard measures the dev set. A block that takes away too much of it is not learnt: the weights go
+back to those before it, and its corrections stay in the log.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+from torch import Tensor
+
+from dragoman.data.store import Store
+from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.evaluation.tokenizers import Tokenizer
+from dragoman.learning.checks import require_learnable
+from dragoman.learning.guard import LOST, Guard
+from dragoman.learning.log import Correction, CorrectionLog
+from dragoman.learning.pool import IdPair, PairPool
+from dragoman.learning.updates import learn_pair
+from dragoman.model.weights import load_weights, restore_weights, save_weights, weights_of
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.lock import lock_for_writing
+from dragoman.runs.opening import open_run, trained_folder
+from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
+from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.lines import replace_file
+from dragoman.text.side import encode_pair
+from dragoman.text.temporary import make_folder
+from dragoman.text.words import as_read
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
+
+BLOCK = 10
+"""Corrections after which the guard measures, and the weights are saved."""
+TEXT = 20_000
+"""Pairs of the training text, evenly spread, that corrections are learnt together with."""
+LIKE, EARLIER, UNLIKE = 4, 2, 4
+"""Pairs beside a correction: like it, of these at most so many earlier corrections, and drawn at random."""
+SHORTEST = 24
+"""Segments of the pairs beside a correction at most, or as many as it has itself."""
+
+LOG, WEIGHTS, STATE = "corrections.jsonl", "learned.safetensors", "learned.json"
+
+
+class _State(JsonFile, frozen=True, kw_only=True):
+    blocks: int
+    taken_back: list[int]
+    """Blocks, from 0, that the guard refused."""
+    base: str
+    log: str
+    weights: str
+
+
+class Learnt(NamedTuple):
+    """What became of a correction."""
+
+    number: int
+    """Its number in the log, from 1."""
+    updates: int
+    """Updates of the weights; 0 for what the model knows already."""
+    taken_back: float | None = None
+    """BLEU of the dev set that its block would have cost, if that was too much."""
+
+
+class Learner:
+    """Learns one correction after the other; a context manager that holds the folder for itself.
+
+    >>> with dragoman.Learner("RUN", "learned") as learner:
+    ...     learnt = learner.learn("ab c", "AB C!")
+    ...     [one.target for one in learner.corrections]
+    ['AB C!']
+    """
+
+    def __init__(
+        self,
+        run: str | Path,
+        folder: str | Path,
+        *,
+        dev: Sequence[Pair] | None = None,
+        tokenizer: Tokenizer = "13a",
+        device: DeviceName = "auto",
+        threads: int | None = None,
+    ) -> None:
+        """Learn what the log in a folder has; a new folder is made.
+
+        Args:
+            run: the base run, which is not changed.
+            folder: the folder of what is learnt.
+            dev: the pairs that the guard measures; None for those that the run was validated on.
+            tokenizer: that of the guard's BLEU.
+            device, threads: as for `dragoman.load`. The same numbers of both give the same bits.
+
+        Raises:
+            RunError: the run cannot be opened or trained; the log is damaged or belongs to another run; another
+                process learns in the folder.
+            InputError: the folder cannot be made.
+        """
+        self.base = trained_folder(run)
+        self._base_digest = model_digest(self.base.path)[:16]
+        self.run = open_run(run, device=device, threads=threads)
+        self._model = self.run.model()
+        self._base_weights = _copied(weights_of(self._model))
+        self.dev = list(_dev_pairs(self.base)) if dev is None else list(dev)
+        self._tokenizer = tokenizer
+        self.folder = Path(folder)
+        self._files = ExitStack()
+        try:
+            make_folder(self.folder)
+        except OSError as error:
+            raise InputError(f"{folder}: the folder cannot be made: {error.strerror}") from None
+        self._files.enter_context(lock_for_writing(self.folder))
+        try:
+            self._open()
+        except BaseException:
+            self._files.close()
+            raise
+
+    def _open(self) -> None:
+        self._guard = Guard(self.run, self.dev, self._tokenizer)
+        self._text = self._training_text()
+        self._log = CorrectionLog(self.folder / LOG)
+        for number, entry in enumerate(self._log.entries, 1):
+            if entry.base != self._base_digest:
+                raise RunError(f"{self.folder / LOG}:{number}: is a correction of another run than {self.base.path}")
+            if entry.beside != len(self._text):
+                raise RunError(
+                    f"{self.folder / LOG}:{number}: was learnt beside {entry.beside:,} pairs of the training text, but "
+                    f"{self.base.train_data} has {len(self._text):,} now; take it from a copy of the run"
+                )
+        self._restart()
+
+    def _restart(self) -> None:
+        """Learn the log from the last saved block on, or from its beginning."""
+        saved = self._saved_state()
+        blocks = 0 if saved is None else saved.blocks
+        self.taken_back = [] if saved is None else list(saved.taken_back)
+        self._remember_all(blocks)
+        self._block_weights = _copied(weights_of(self._model))
+        for number in range(blocks * BLOCK, len(self._log.entries)):
+            self._learn(number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.close()
+
+    @property
+    def corrections(self) -> Sequence[Correction]:
+        """The corrections of the log, in their order."""
+        return tuple(self._log.entries)
+
+    def learn(self, source: str, target: str) -> Learnt:
+        """Log a correction and learn it; what was the last correction of this source is not logged again.
+
+        Raises:
+            RefusedCorrection: it breaks a rule of `learning.checks`; it is neither logged nor learnt.
+            InputError: the log cannot be written.
+        """
+        source, target = as_read(source), as_read(target)
+        require_learnable(source, target, self._encoded(source, target), self.run.config)
+        entries = self._log.entries
+        last = next((place for place in reversed(range(len(entries))) if entries[place].source == source), None)
+        if last is not None and entries[last].target == target:
+            return Learnt(last + 1, 0)
+        self._log.append(Correction(source, target, self._base_digest, len(self._text)))
+        return self._learn(len(entries) - 1)
+
+    def undo(self, number: int) -> None:
+        """Take a correction out of the log, by its number from 1, and learn the others anew.
+
+        Raises:
+            ConfigError: there is no such correction.
+            InputError: the log cannot be written.
+        """
+        entries = self._log.entries
+        if not 1 <= number <= len(entries):
+            raise ConfigError(f"{self.folder / LOG}: has no correction {number}; it has {len(entries)}")
+        self._log = self._log.replace([*entries[: number - 1], *entries[number:]])
+        self._restart()
+
+    def finish_block(self) -> float | None:
+        """Let the guard measure what was learnt since the last whole block, before the weights are used elsewhere.
+
+        Returns:
+            the BLEU of the dev set that it costs, if that is too much; then the weights are those before it.
+        """
+        lost = self._guard.lost() if len(self._log.entries) % BLOCK else 0.0
+        if lost <= LOST:
+            return None
+        self._restore(self._block_weights)
+        return lost
+
+    def _learn(self, number: int) -> Learnt:
+        """Make the updates of a correction of the log, counted from 0."""
+        entry = self._log.entries[number]
+        pair = self._encoded(entry.source, entry.target)
+        beside = self._beside(entry.source, pair, random.Random(number))
+        updates = learn_pair(self._model, pair, beside, self._base_weights, number)
+        self._remember(entry)
+        lost = self._end_block(number // BLOCK) if (number + 1) % BLOCK == 0 else None
+        return Learnt(number + 1, updates, lost)
+
+    def _beside(self, source: str, pair: IdPair, draw: random.Random) -> list[IdPair]:
+        longest = max(SHORTEST, pair.longer)
+        form = self.run.source.formed(source)
+        like = self._earlier.like(form, EARLIER, longest)
+        like += self._text.like(form, LIKE - len(like), longest)
+        return [*like, *self._earlier.unlike(draw, EARLIER, longest), *self._text.unlike(draw, UNLIKE, longest)]
+
+    def _end_block(self, block: int) -> float | None:
+        """Take a block back if the guard refuses it, and save the weights."""
+        lost = self._guard.lost()
+        if lost > LOST:
+            self.taken_back.append(block)
+            self._restore(self._block_weights)
+            self._remember_all(block + 1)
+        self._block_weights = _copied(weights_of(self._model))
+        path = self.folder / WEIGHTS
+        save_weights(path, self._block_weights)
+        state = {
+            "format": 1,
+            "blocks": block + 1,
+            "taken_back": self.taken_back,
+            "base": self._base_digest,
+            "log": self._log.digest((block + 1) * BLOCK),
+            "weights": sha256_of(path),
+        }
+        with replace_file(self.folder / STATE, edits=True) as file:
+            file.write(dump_json(state))
+        return lost if lost > LOST else None
+
+    def _saved_state(self) -> _State | None:
+        """Restore the weights of the last saved block; None, and those of the base run, where they do not fit the log.
+
+        Raises:
+            NewerFormat: a later version has written them.
+        """
+        path = self.folder / WEIGHTS
+        try:
+            state = read_json(self.folder / STATE, _State, newest=1, remedy="")
+            count = state.blocks * BLOCK
+            fits = count <= len(self._log.entries) and state.log == self._log.digest(count)
+            if fits and state.base == self._base_digest and state.weights == sha256_of(path):
+                self._restore(load_weights(path))
+                return state
+        except NewerFormat:
+            raise
+        except (OSError, RunError):  # missing or damaged: everything is in the log
+            pass
+        self._restore(self._base_weights)
+        return None
+
+    def _remember_all(self, blocks: int) -> None:
+        """Let the corrections of the first blocks, but for those taken back, be learnt again beside others."""
+        self._earlier = PairPool()
+        for number, entry in enumerate(self._log.entries[: blocks * BLOCK]):
+            if number // BLOCK not in self.taken_back:
+                self._remember(entry)
+
+    def _remember(self, entry: Correction) -> None:
+        self._earlier.add(self.run.source.formed(entry.source), self._encoded(entry.source, entry.target))
+
+    def _encoded(self, source: str, target: str) -> IdPair:
+        first, second = encode_pair((self.run.source, self.run.target), source, target)
+        return IdPair(first.ids, second.ids)
+
+    def _restore(self, weights: Mapping[str, Tensor]) -> None:
+        restore_weights(self._model, weights, self.folder / WEIGHTS)
+
+    def _training_text(self) -> PairPool:
+        """Pairs of the training text that is stored in the run; none where it was deleted, as it may be."""
+        pool, source = PairPool(), self.run.source
+        if not self.base.train_data.is_dir():
+            return pool
+        store = Store.open(self.base.train_data, (source.vocabulary, self.run.target.vocabulary))
+        for row in np.unique(np.linspace(0, len(store) - 1, TEXT).astype(int)).tolist():
+            pair = IdPair(store.source.line(row), store.target.line(row))
+            pool.add(source.decode(pair.source), pair)
+        return pool
+
+
+def _dev_pairs(run: RunFolder) -> Iterator[Pair]:
+    """The dev set that is stored in a run; none where it was deleted, as it may be."""
+    if run.dev_text.is_file():
+        run.require_intact(run.dev_text)
+        yield from read_pairs([[run.dev_text]])
+
+
+def _copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: weight.clone() for name, weight in weights.items()}

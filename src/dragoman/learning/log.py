@@ -1,0 +1,104 @@
+"""The log of corrections, which only grows: a JSON object a line, on disk before the correction is learnt.
+
+The lines can be read as a corpus, too: they have the keys "source" and "target". What stands behind the last line end
+was being written when a process was killed, and is not a correction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from dragoman.errors import InputError, RunError
+from dragoman.stored_files import decode_json, read_regular
+from dragoman.text.lines import replace_file
+
+
+class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A source and what a person made of its translation."""
+
+    source: str
+    target: str
+    base: str
+    """The digest of the run that was corrected."""
+    beside: int
+    """How many pairs of its training text were at hand."""
+
+
+class CorrectionLog:
+    """The corrections in a file, which need not exist."""
+
+    def __init__(self, path: Path) -> None:
+        """
+        Raises:
+            RunError: the file cannot be read, or a line of it is damaged.
+        """
+        self._path = path
+        self.entries: list[Correction] = []
+        self._digest = hashlib.sha256()
+        self._digests = [self._digest.hexdigest()]
+        self._size = 0
+        for number, line in enumerate(self._whole_lines(), 1):
+            try:
+                entry = decode_json(line, Correction)
+            except ValueError as error:
+                raise RunError(
+                    f"{path}:{number}: is damaged: {error}; remove the line, or take the file from a copy"
+                ) from None
+            self._count(entry, line + b"\n")
+
+    def digest(self, count: int) -> str:
+        """The SHA-256 of the first `count` lines."""
+        return self._digests[count]
+
+    def append(self, entry: Correction) -> None:
+        """Add a correction; it is on disk when this returns.
+
+        Raises:
+            InputError: it cannot be written; the file is as before, but perhaps for the beginning of a line.
+        """
+        line = _encoded(entry)
+        try:
+            with open(self._path, "r+b" if self._path.exists() else "xb") as file:
+                file.truncate(self._size)
+                file.seek(self._size)
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
+        self._count(entry, line)
+
+    def replace(self, entries: Sequence[Correction]) -> CorrectionLog:
+        """The log with other corrections, in place of this one: the old file or the new one is there at any time.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        with replace_file(self._path, binary=True, edits=True) as file:
+            file.writelines(map(_encoded, entries))
+        return CorrectionLog(self._path)
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        try:
+            content = read_regular(self._path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise RunError(f"{self._path}: cannot be read: {error.strerror}") from None
+        yield from content.split(b"\n")[:-1]
+
+    def _count(self, entry: Correction, line: bytes) -> None:
+        self.entries.append(entry)
+        self._size += len(line)
+        self._digest.update(line)
+        self._digests.append(self._digest.hexdigest())
+
+
+def _encoded(entry: Correction) -> bytes:
+    return json.dumps(msgspec.structs.asdict(entry), ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,61 @@
+"""The log of corrections: what a kill leaves, damage, and that it can be read as a corpus."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import RunError
+from dragoman.learning.log import Correction, CorrectionLog
+from dragoman.text.corpus import read_pairs
+
+ENTRIES = [Correction(source, source.upper(), "base", 3) for source in ("a b", "ü\u2028x", 'q"t')]
+
+
+def filled(path: Path) -> CorrectionLog:
+    log = CorrectionLog(path)
+    for entry in ENTRIES:
+        log.append(entry)
+    return log
+
+
+def test_what_is_appended_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = filled(path)
+    again = CorrectionLog(path)
+    assert again.entries == log.entries == ENTRIES
+    lines = path.read_bytes().splitlines(keepends=True)
+    for count in range(4):
+        assert log.digest(count) == again.digest(count) == hashlib.sha256(b"".join(lines[:count])).hexdigest()
+    assert [(pair.source, pair.target) for pair in read_pairs([[path]])] == [(e.source, e.target) for e in ENTRIES]
+
+
+def test_the_beginning_of_a_line_that_a_kill_left_is_no_correction(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    filled(path)
+    whole = path.read_bytes()
+    last = whole.rindex(b"\n", 0, -1) + 1
+    for cut in (last, last + 1, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        log = CorrectionLog(path)
+        assert log.entries == ENTRIES[:2]
+        log.append(ENTRIES[2])
+        assert path.read_bytes() == whole
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    filled(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for bad in (b"{}\n", b"\n", lines[1][:-2] + b"\n", lines[1].replace(b'"base"', b'"bass"')):
+        path.write_bytes(lines[0] + bad + lines[2])
+        with pytest.raises(RunError, match=r"log.jsonl:2: is damaged"):
+            CorrectionLog(path)
+
+
+def test_a_log_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = filled(path).replace(ENTRIES[1:])
+    assert log.entries == CorrectionLog(path).entries == ENTRIES[1:]
