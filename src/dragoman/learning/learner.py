@@ -169,9 +169,20 @@ class Learner:
     def learn(self, source: str, target: str) -> Learnt:
         """Log a correction and learn it; what was the last correction of this source is not logged again.
 
+        Args:
+            source: the line that was translated.
+            target: its right translation.
+
+        Returns:
+            its number in the log, the updates that it made, and what its block would have cost if it was taken back.
+
         Raises:
             RefusedCorrection: it breaks a rule of `learning.checks`; it is neither logged nor learnt.
             InputError: the log cannot be written.
+
+        >>> with dragoman.Learner("RUN", "new-learned") as learner:
+        ...     learner.learn("ab c", "AB X").number, learner.learn("ab c", "AB X").updates
+        (1, 0)
         """
         source, target = as_read(source), as_read(target)
         require_learnable(source, target, self._encoded(source, target), self.run.config)
@@ -183,11 +194,20 @@ class Learner:
         return self._learn(len(entries) - 1)
 
     def undo(self, number: int) -> None:
-        """Take a correction out of the log, by its number from 1, and learn the others anew.
+        """Take a correction out of the log, and learn the others anew.
+
+        Args:
+            number: that of the correction, from 1.
 
         Raises:
             ConfigError: there is no such correction.
             InputError: the log cannot be written.
+
+        >>> with dragoman.Learner("RUN", "undone") as learner:
+        ...     learnt = learner.learn("ab c", "AB X")
+        ...     learner.undo(learnt.number)
+        ...     len(learner.corrections)
+        0
         """
         entries = self._log.entries
         if not 1 <= number <= len(entries):
@@ -200,6 +220,13 @@ class Learner:
 
         Returns:
             the BLEU of the dev set that it costs, if that is too much; then the weights are those before it.
+
+        Raises:
+            RunError: the model's log-probabilities are NaN.
+
+        >>> with dragoman.Learner("RUN", "finished") as learner:
+        ...     learner.finish_block() is None
+        True
         """
         lost = self._guard.lost() if len(self._log.entries) % BLOCK else 0.0
         if lost <= LOST:
