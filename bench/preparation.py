@@ -38,13 +38,14 @@ from typing import Any
 import numpy as np
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.corpus import read_pairs
 from dragoman.data.batches import BEGINNING, Batches, Budget, Position
 from dragoman.data.block_digests import DigestingWriter
 from dragoman.data.preparation import build_store
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.stored_files import dump_json
-from dragoman.text.corpus import Cleaner, read_pairs
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
 from dragoman.text.vocabulary import Vocabulary

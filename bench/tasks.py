@@ -31,10 +31,11 @@ from typing import Any, NamedTuple
 from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config
+from dragoman.corpora.corpus import read_test_set
+from dragoman.corpora.pairs import Pair
 from dragoman.model.devices import set_threads
 from dragoman.report.facts import machine_name
 from dragoman.runs.opening import OpenedModels, Run, open_run
-from dragoman.text.corpus import Pair, read_test_set
 from dragoman.training.log import read_log
 from dragoman.workflows.evaluation import MeasureOptions, measure_given, symbols_for
 from dragoman.workflows.preset_choice import choose_preset

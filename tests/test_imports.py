@@ -185,7 +185,7 @@ def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
 
 
 def test_reading_text_and_configurations_needs_no_extra() -> None:
-    loaded = _loaded_by("import dragoman.text.side, dragoman.text.corpus, dragoman.runs.layout, dragoman.data.store")
+    loaded = _loaded_by("import dragoman.text.side, dragoman.corpora.corpus, dragoman.runs.layout, dragoman.data.store")
     assert not loaded & {"torch", "sacrebleu", "babel", "matplotlib", "jinja2", "tqdm"}
 
 

@@ -165,6 +165,7 @@ OWN_FILES = {
     *("export.writing", "website.site", "website.runtime"),  # in a folder that is prepared, by `new_folder`
     "cluster.outputs",  # in a folder of outputs that is locked
     "text.journal",  # known by its head, such as TABLE2.scores
+    "learning.log",  # the corrections of a folder of what was learnt
     *("reproduction.steps", "reproduction.corpus", "reproduction.writing"),  # in the folder of an experiment
     "workflows.smt_features",  # the text of runs, which were noted when they were opened
 }
@@ -174,7 +175,7 @@ ELSEWHERE = {
     *("page.files", "config.presets", "report.page", "reproduction.experiment", "training.joining"),  # of the package
     *("memory", "model.fast.matmul", "systems"),  # /proc and the like
     *("cli.shared.streams", "cluster.ray_pool", "data.processes", "serving.worker"),  # /dev/null, standard streams
-    *("alignment.attention_file", "text.spreadsheets"),  # entries of an archive, which is opened by text.lines
+    *("alignment.attention_file", "corpora.spreadsheets"),  # entries of an archive, which is opened by text.lines
 }
 
 

@@ -16,12 +16,12 @@ from dragoman.config.building import override
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.presets import load_preset
 from dragoman.config.schema import BatchConfig, SearchConfig, SideConfig
+from dragoman.corpora.pairs import Pair
 from dragoman.data.preparation import store_lines
 from dragoman.errors import ConfigError
 from dragoman.memory import machine_memory, require_memory, require_rows
 from dragoman.search.beam import beam_search
 from dragoman.search.sampling import Sampling, sample
-from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import train_segmentation
 from dragoman.training.memory import require_memory_for_batch
 from dragoman.workflows.language_model import train_language_model

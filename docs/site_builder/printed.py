@@ -225,7 +225,7 @@ def public_names() -> list[str]:
 
 RESULTS = (
     "dragoman.workflows.loading.LoadedTranslator",
-    "dragoman.text.corpus.Pair",
+    "dragoman.corpora.pairs.Pair",
     "dragoman.runs.opening.Run",
     "dragoman.scoring.scorer.Scorer",
     "dragoman.scoring.scorer.ScoredPair",

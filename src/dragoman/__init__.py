@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset
     from dragoman.config.schema import Config, SearchConfig
+    from dragoman.corpora.corpus import read_pairs, read_test_set
+    from dragoman.corpora.reading import reading_corpora
     from dragoman.errors import DragomanError
     from dragoman.learning.learner import Learner
     from dragoman.runs.opening import open_run
-    from dragoman.text.corpus import read_pairs, read_test_set
-    from dragoman.text.reading import reading_corpora
     from dragoman.training.callbacks import StopTraining, TrainingCallback
     from dragoman.translation.result import Translation
     from dragoman.translation.translator import Translator
@@ -78,9 +78,9 @@ _HOME = {
     "measure": "dragoman.workflows.evaluation",
     "open_run": "dragoman.runs.opening",
     "override": "dragoman.config.building",
-    "read_pairs": "dragoman.text.corpus",
-    "reading_corpora": "dragoman.text.reading",
-    "read_test_set": "dragoman.text.corpus",
+    "read_pairs": "dragoman.corpora.corpus",
+    "reading_corpora": "dragoman.corpora.reading",
+    "read_test_set": "dragoman.corpora.corpus",
     "train": "dragoman.workflows.training",
     "translate_file": "dragoman.workflows.documents",
     "write_demo_corpus": "dragoman.workflows.demo",

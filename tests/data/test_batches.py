@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data import batches as batches_module
 from dragoman.data.batches import BEGINNING, Batch, Batches, Budget, Position, batch_ids, sorted_batches
 from dragoman.data.preparation import build_store
 from dragoman.data.store import Store
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.vocabulary import EOS, PAD
 

@@ -11,12 +11,13 @@ import pytest
 
 from dragoman.config.building import override
 from dragoman.config.schema import ChangesConfig, CleaningConfig, Config, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data.batches import BEGINNING, Batch, Batches, Budget
 from dragoman.data.changed_pairs import PairChanges
 from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.errors import ConfigError
 from dragoman.text.changes import add_typing_errors, title_case
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.items import KINDS, Items
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data import block_digests
 from dragoman.data.batches import BEGINNING, Batches, Budget, sorted_batches
 from dragoman.data.block_digests import BlockVerifier
@@ -21,7 +23,6 @@ from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.data.store import Store
 from dragoman.errors import RunError
 from dragoman.stored_files import dump_json
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.vocabulary import Vocabulary
 

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from dragoman.config.building import build_config, override
 from dragoman.config.schema import CleaningConfig, Config, MixConfig, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Pair
 from dragoman.data.batches import BEGINNING, Batches, Budget
 from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.preparation import build_store
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError
-from dragoman.text.corpus import Cleaner, Pair, read_pairs
 from dragoman.text.segmentation import train_segmentation
 
 SIZES = (30, 5, 12)

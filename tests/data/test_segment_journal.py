@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data import segment_journal, segmenting
 from dragoman.data.preparation import build_store
 from dragoman.data.segment_journal import SegmentJournal
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import train_segmentation
 from tests.data.test_store import contents
 

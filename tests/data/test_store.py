@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data import segmenting
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
 from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import InputError, RunError
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.vocabulary import UNK, Vocabulary
 

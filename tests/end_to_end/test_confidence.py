@@ -11,8 +11,9 @@ import pytest
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.corpora.corpus import read_test_set
+from dragoman.corpora.pairs import Pair
 from dragoman.runs.opening import open_run
-from dragoman.text.corpus import Pair, read_test_set
 from dragoman.workflows.calibration import calibrate
 
 from .conftest import Corpus

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.text.corpus import read_pairs
+from dragoman.corpora.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 
 from .conftest import SMALL, Corpus

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.text.corpus import KINDS
+from dragoman.corpora.pair_files import KINDS
 
 from .conftest import Corpus
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.corpora.corpus import read_pairs
 from dragoman.runs.opening import open_run
 from dragoman.scoring import phrase_scores
 from dragoman.scoring.phrases import read_table
 from dragoman.scoring.scorer import Scorer
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 
 PHRASES = ("ab", "ab c", "c", "d e", "ef", "zz")

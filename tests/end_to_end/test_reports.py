@@ -15,11 +15,11 @@ import torch
 from dragoman.cli.main import main
 from dragoman.config.building import override
 from dragoman.config.schema import Config
+from dragoman.corpora.corpus import read_pairs
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run, open_run
-from dragoman.text.corpus import read_pairs
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.corpora.corpus import read_pairs
 from dragoman.evaluation.bleu import ReferenceNgrams, sentence_bleu
 from dragoman.runs.opening import open_run
-from dragoman.text.corpus import read_pairs
 
 from .conftest import Corpus
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from dragoman.corpora.pairs import Pair
 from dragoman.evaluation.metrics import bleu
 from dragoman.evaluation.robustness import OtherText, Robustness, Translated, measure_robustness
 from dragoman.text.changes import CHANGES
-from dragoman.text.corpus import Pair
 
 SOURCES = [f"A young dog runs over {number} green fields." for number in range(60)]
 PAIRS = [Pair(source, source, "here") for source in SOURCES]

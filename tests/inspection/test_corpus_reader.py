@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.inspection.advice import advice
 from dragoman.inspection.corpus_reader import guess_encoding
 from dragoman.inspection.findings import NOT_UTF8
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.presentation import text, to_json
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import UndecodableLine
 
 SENTENCES = [

@@ -3,9 +3,9 @@
 import random
 from collections import Counter
 
+from dragoman.corpora.pairs import Pair
 from dragoman.inspection.overlap import NEAR, HeldOutSet
 from dragoman.inspection.words import folded_words
-from dragoman.text.corpus import Pair
 
 
 def found(held_lines, train_lines):

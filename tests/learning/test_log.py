@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import RunError
 from dragoman.learning.log import Correction, CorrectionLog
-from dragoman.text.corpus import read_pairs
 
 ENTRIES = [Correction(source, source.upper(), "base", 3) for source in ("a b", "ü\u2028x", 'q"t')]
 

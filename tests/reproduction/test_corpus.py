@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.corpora.pairs import Corpora
 from dragoman.errors import InputError, RunError
 from dragoman.reproduction.corpus import LONGEST_JOINED, write_corpus
-from dragoman.text.corpus import Corpora
 
 LINES = {"train": 300, "dev": 60, "test": 90}
 

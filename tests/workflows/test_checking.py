@@ -10,12 +10,12 @@ import torch
 
 from dragoman.config.presets import preset_names
 from dragoman.config.schema import Config
+from dragoman.corpora.pairs import Pair
 from dragoman.engines.protocol import ForcedScores
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import InputError
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
-from dragoman.text.corpus import Pair
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from dragoman.config.schema import SideConfig, TextConfig
+from dragoman.corpora.pairs import Pair
 from dragoman.model.weights import extended_rows
-from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.presets import load_preset
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
-from dragoman.text.corpus import read_pairs
 from dragoman.workflows.preset_choice import (
     CHARACTERS,
     FEW,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.writing import write_pairs
 from dragoman.errors import InputError
-from dragoman.text.corpus import read_pairs
 from dragoman.text.noise import DISTANCE, DROPPED, add_noise
-from dragoman.text.pair_writing import write_pairs
 
 
 @given(st.integers(0, 40), st.integers(0, 1000))

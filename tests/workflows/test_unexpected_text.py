@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SideConfig
-from dragoman.text.corpus import Pair
+from dragoman.corpora.pairs import Pair
 from dragoman.text.items import KINDS, Items
 from dragoman.text.names import WordFilter
 from dragoman.text.segmentation import train_segmentation

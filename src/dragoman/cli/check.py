@@ -53,8 +53,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure and print the verdicts."""
+    from dragoman.corpora.corpus import read_pairs
     from dragoman.runs.opening import open_run
-    from dragoman.text.corpus import read_pairs
     from dragoman.workflows.checking import check_run, evenly_spaced
     from dragoman.workflows.unexpected_text import checked_pairs
 

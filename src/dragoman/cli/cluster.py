@@ -122,7 +122,7 @@ class ClusterCommand:
 
     def _find_inputs(self, options: argparse.Namespace) -> list[Inputs]:
         from dragoman.cluster.inputs import Inputs, find_inputs
-        from dragoman.text.corpus import KINDS, holds_pairs
+        from dragoman.corpora.pair_files import KINDS, holds_pairs
 
         firsts = find_inputs(options.input)
         option = "" if self.second is None else self.second[0]

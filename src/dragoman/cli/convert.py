@@ -45,8 +45,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Convert the corpus and say what could not be kept."""
+    from dragoman.corpora.pair_files import holds_pairs
     from dragoman.progress import Console
-    from dragoman.text.corpus import holds_pairs
     from dragoman.workflows.conversion import convert
 
     outputs = 1 if holds_pairs(options.files[-1]) else 2

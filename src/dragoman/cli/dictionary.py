@@ -50,8 +50,8 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Count the aligned word pairs and print the most frequent one of each source word."""
     from dragoman.alignment.dictionary import CHANCE, learn_dictionary, write_dictionary
+    from dragoman.corpora.corpus import read_pairs
     from dragoman.progress import Console
-    from dragoman.text.corpus import read_pairs
 
     pairs = read_pairs([[options.source, options.target]], [options.links])
     watch = SpacingWatch("segment the text before it is aligned")

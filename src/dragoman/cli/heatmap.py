@@ -106,7 +106,8 @@ def _chosen(options: argparse.Namespace) -> tuple[list[int], list[tuple[str, str
 
 
 def _pairs(files: Sequence[Path]) -> list[tuple[str, str | None]]:
-    from dragoman.text.corpus import holds_pairs, read_pairs
+    from dragoman.corpora.corpus import read_pairs
+    from dragoman.corpora.pair_files import holds_pairs
     from dragoman.text.lines import read_lines
 
     if len(files) == 1:

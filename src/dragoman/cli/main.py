@@ -229,7 +229,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 def _corpora_read(options: argparse.Namespace) -> AbstractContextManager[None]:
     """The reading of corpora as the options say; what is found is said on standard error."""
-    from dragoman.text.reading import reading_corpora
+    from dragoman.corpora.reading import reading_corpora
 
     if "columns" not in options:
         return nullcontext()

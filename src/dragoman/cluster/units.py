@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from dragoman.cluster.inputs import InputFile, InputLine, Inputs, read_texts
+from dragoman.corpora.pair_files import has_plain_lines, pair_format, parse_pair, read_opened
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
 from dragoman.scoring.phrases import parse_row
-from dragoman.text.corpus import has_plain_lines, pair_format, parse_pair, read_opened
 from dragoman.text.lines import decompressed
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.config.schema import SideConfig, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.segmenting import segment_pairs
 from dragoman.data.store import Store
 from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import InputError
 from dragoman.progress import ProgressCallback
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.items import NAMES
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL

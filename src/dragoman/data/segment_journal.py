@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 
 import dragoman.text.segmentation
+from dragoman.corpora.pairs import Pair
 from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.errors import InputError
-from dragoman.text.corpus import Pair
 from dragoman.text.journal import Journal
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SegmentedLines

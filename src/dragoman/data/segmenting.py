@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.alignment.expansion import expand_links
+from dragoman.corpora.pairs import Pair
 from dragoman.data.processes import map_in_processes
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.systems import processors
-from dragoman.text.corpus import Pair
 from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SegmentedLines, Segments, index_pieces

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dragoman.corpora.pairs import Pair
 from dragoman.evaluation.metrics import SacreBleu, bleu_metric, corpus_score, reference_list
 from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.tables import columns
 from dragoman.text.changes import CHANGES, ITEMS, Change, Item, contains, insert, own_script_names
-from dragoman.text.corpus import Pair
 from dragoman.text.loops import has_loop
 
 SAMPLE = 400

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.ibm1 import Pairs, enough_pairs, list_translations, train_ibm1
+from dragoman.corpora.corpus import read_pairs
 from dragoman.data.store import Store
 from dragoman.engines.shortlist import OutputColumns, Shortlist, other_words
 from dragoman.errors import ConfigError, RunError
@@ -16,7 +17,6 @@ from dragoman.export.linear import array
 from dragoman.export.quantisation import quantise_columns
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.layout import RunFolder
-from dragoman.text.corpus import read_pairs
 from dragoman.text.side import TextSide, encode_pair
 from dragoman.text.vocabulary import SPECIALS
 

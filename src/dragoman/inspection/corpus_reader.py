@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.inspection.character_issues import around
-from dragoman.text.corpus import Corpora, Pair, read_pairs
 from dragoman.text.lines import UndecodableLine, escape_raw_bytes, has_raw_bytes
 
 CHUNK = 5000

@@ -8,8 +8,8 @@ from typing import NamedTuple, TextIO
 
 from msgspec import Struct
 
+from dragoman.corpora.pairs import Pair
 from dragoman.inspection.corpus_reader import Chunk, describe_bad_line
-from dragoman.text.corpus import Pair
 
 
 class FindingKind(NamedTuple):

@@ -17,6 +17,8 @@ import numpy as np
 from msgspec import Struct
 
 from dragoman.config.schema import CleaningConfig
+from dragoman.corpora.encodings import undecodable
+from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.inspection.character_issues import around, character_issues, has_composed_letter
 from dragoman.inspection.corpus_reader import Chunk, CorpusReader, FileCounts
 from dragoman.inspection.findings import Finding, Findings
@@ -26,8 +28,6 @@ from dragoman.inspection.overlap import HeldOutSet, prepare
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
-from dragoman.text.corpus import Corpora, Pair
-from dragoman.text.encodings import undecodable
 from dragoman.text.words import is_blank
 
 SAMPLE = 200

@@ -16,11 +16,11 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from dragoman.corpora.pairs import Pair
 from dragoman.inspection.corpus_reader import FileCounts
 from dragoman.inspection.findings import Finding
 from dragoman.inspection.repetition import digest
 from dragoman.inspection.words import folded_words, split_words
-from dragoman.text.corpus import Pair
 from dragoman.text.side import SideName
 from dragoman.text.words import is_blank
 

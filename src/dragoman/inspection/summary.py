@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dragoman.corpora.pairs import Corpora
 from dragoman.errors import RunError
 from dragoman.inspection.advice import advice, warnings
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.presentation import facts
 from dragoman.stored_files import decode_json, read_regular
-from dragoman.text.corpus import Corpora
 from dragoman.text.lines import write_lines
 
 INSPECTED = 20_000

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from dragoman.config.schema import CleaningConfig
-from dragoman.text.corpus import Pair
+from dragoman.corpora.pairs import Pair
 from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
 

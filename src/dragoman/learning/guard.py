@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dragoman.corpora.pairs import Pair
 from dragoman.evaluation.metrics import bleu
 from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.runs.opening import Run
-from dragoman.text.corpus import Pair
 
 LINES = 300
 """Pairs of the dev set, evenly spread."""

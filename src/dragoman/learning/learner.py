@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from torch import Tensor
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Pair
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.tokenizers import Tokenizer
@@ -35,7 +37,6 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.opening import open_run, trained_folder
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
-from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import replace_file
 from dragoman.text.side import encode_pair
 from dragoman.text.temporary import make_folder

@@ -23,8 +23,9 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.errors import InputError, RunError
-from dragoman.text.corpus import Corpora, Pair, read_pairs
 from dragoman.text.languages import language_of_file
 from dragoman.text.lines import read_lines, replace_file, write_lines
 from dragoman.text.scripts import is_unsegmented

@@ -13,6 +13,7 @@ from dragoman.config.building import build_config, override
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
+from dragoman.corpora.pairs import Corpora
 from dragoman.errors import ConfigError
 from dragoman.progress import Console
 from dragoman.reproduction.command_words import assignments
@@ -27,7 +28,6 @@ from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import Step, run_steps
 from dragoman.reproduction.trainings import language_model_settings, model_settings
 from dragoman.reproduction.writing import write_result
-from dragoman.text.corpus import Corpora
 from dragoman.text.lines import write_lines
 
 _PACKAGES = {"smt": ("kenlm", "thot"), "map": ("sklearn", "altair", "vl_convert")}

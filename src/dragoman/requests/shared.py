@@ -113,7 +113,7 @@ class PairsRequest(Request, kw_only=True):
     @classmethod
     def arranged(cls, values: Values) -> Values:
         """Separate runs from files: the files are the last name if it holds pairs, else the last two."""
-        from dragoman.text.corpus import holds_pairs
+        from dragoman.corpora.pair_files import holds_pairs
 
         names = [*values["runs"], *values["pairs"]]
         files = 1 if holds_pairs(Path(names[-1])) else 2

@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from dragoman.alignment.symmetrize import symmetrize
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.progress import Console
 from dragoman.scoring.moses_text import escape_word
@@ -30,7 +31,6 @@ from dragoman.smt.moses_ini import (
 )
 from dragoman.smt.phrase_scoring import AlignedPair, count_pairs, phrase_table, reordering_table
 from dragoman.smt.settings import SystemSettings
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
 from dragoman.text.temporary import new_folder

@@ -13,10 +13,10 @@ from dragoman.config.building import validated
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import keys_of
+from dragoman.corpora.pairs import GivenCorpora
 from dragoman.errors import ConfigError, OptionError, did_you_mean
 from dragoman.requests.rules import refuse
 from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES
-from dragoman.text.corpus import GivenCorpora
 from dragoman.translation.unknown_words import UnknownRule
 
 

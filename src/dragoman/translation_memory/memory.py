@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rapidfuzz.distance import Levenshtein
 
-from dragoman.text.corpus import GivenCorpora, read_pairs
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import GivenCorpora
 from dragoman.text.words import as_read, is_blank, words_and_characters
 from dragoman.translation_memory.similar import SimilarTexts
 

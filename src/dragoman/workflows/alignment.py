@@ -15,13 +15,13 @@ from dragoman.alignment.attention_file import AttentionFile
 from dragoman.alignment.choices import DEFAULT_METHOD
 from dragoman.alignment.formats import format_alignments
 from dragoman.alignment.symmetrize import symmetrize
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import ConfigError
 from dragoman.progress import Console
 from dragoman.requests.alignment import AlignmentRequest, ScoringRequest
 from dragoman.requests.shared import PairsRequest
 from dragoman.runs.opening import OpenedModels, make_aligner, open_models
 from dragoman.scoring.scorer import format_score
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.links import Link
 from dragoman.text.words import UNITS, RawUnit

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.runs.opening import Run
 from dragoman.text.changes import CHANGES, ITEMS, insert
-from dragoman.text.corpus import Pair
 from dragoman.text.words import is_blank
 from dragoman.translation.confidence import FILE, ConfidenceModel, features_of, fit
 

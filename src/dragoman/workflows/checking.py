@@ -15,12 +15,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.corpora.pairs import Pair
 from dragoman.data.batches import Batch
 from dragoman.errors import InputError
 from dragoman.runs.exported import ExportFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
-from dragoman.text.corpus import Pair
 from dragoman.text.padding import Padded, pad
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.vocabulary import PAD

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.writing import corpus_writer
 from dragoman.progress import Console
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_writing import corpus_writer
 from dragoman.workflows.languages import languages_of
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dragoman.config.building import override
 from dragoman.config.presets import load_preset
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.overlap import NEAR
@@ -16,7 +17,6 @@ from dragoman.progress import Console
 from dragoman.report.facts import language_name
 from dragoman.runs.new_run import require_free
 from dragoman.runs.opening import Run, open_run
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.temporary import make_folder
 from dragoman.workflows.demo_corpus import choose_languages, make_corpus, reader_locale

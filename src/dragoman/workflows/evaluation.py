@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.config.schema import Config, SearchConfig, SideConfig
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.error_rates import Symbols
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
@@ -27,7 +28,6 @@ from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_tokenizer
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
-from dragoman.text.corpus import Pair
 from dragoman.text.languages import language_of_file
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation

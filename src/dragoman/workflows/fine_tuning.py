@@ -11,6 +11,8 @@ import numpy as np
 
 from dragoman.config.fine_tuning import require_same_model
 from dragoman.config.schema import Config, TextConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.pairs import Pair
 from dragoman.data.preparation import PreparedCorpus, store_pairs
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import RaggedIds, Store
@@ -19,7 +21,6 @@ from dragoman.model.weights import extended_rows, load_weights, restore_weights
 from dragoman.progress import ProgressCallback
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import trained_folder
-from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segment_parts import parts_of
 from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.protected import (

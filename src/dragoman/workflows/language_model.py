@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.config.language_model import LanguageConfig, override_language
+from dragoman.corpora.held_out import HeldOut, hold_out
+from dragoman.corpora.pairs import Pair
 from dragoman.data.mixing import require_weights
 from dragoman.data.preparation import open_lines, store_lines
 from dragoman.data.segment_journal import SegmentJournal
@@ -23,8 +25,6 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import remove_unfinished
-from dragoman.text.corpus import Pair
-from dragoman.text.held_out import HeldOut, hold_out
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.config.schema import Config, SideConfig
+from dragoman.corpora.pair_files import column_languages
+from dragoman.corpora.pairs import Corpora
 from dragoman.evaluation.tokenizers import fitting_tokenizer, require_installed
-from dragoman.text.corpus import Corpora, column_languages
 from dragoman.text.languages import language_of_file
 from dragoman.text.segmentation import DEFAULT_RULES
 

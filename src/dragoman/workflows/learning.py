@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.learning.learner import BLOCK, Learner
@@ -17,7 +19,6 @@ from dragoman.requests.learning import LearningRequest
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun, require_free
 from dragoman.runs.opening import open_run, trained_folder
-from dragoman.text.corpus import Pair, read_pairs
 from dragoman.workflows.calibration import calibrate
 from dragoman.workflows.evaluation import tokenizer_of
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
 from dragoman.requests.shared import Combination, Compute, EnsembleOptions
 from dragoman.runs.opening import Run, open_models
-from dragoman.text.corpus import Pair
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from dragoman.text.corpus import Corpora, Pair, read_pairs
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.text.words import words_in
 
 SENTENCES, WORDS = "standard", "characters"

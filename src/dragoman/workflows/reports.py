@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.config.schema import SearchConfig
+from dragoman.corpora.pairs import Pair
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation
@@ -22,7 +23,6 @@ from dragoman.report.samples import Sample, Window, given_sample, make_sample, s
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
-from dragoman.text.corpus import Pair
 from dragoman.text.temporary import make_folder
 from dragoman.training.log import read_log
 from dragoman.translation.result import Translation

@@ -11,15 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.config.sampling import Sampling
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Pair
+from dragoman.corpora.writing import require_pair_file, write_pairs
 from dragoman.errors import InputError, OptionError
 from dragoman.evaluation.bleu import ReferenceNgrams, bleu_statistics, sentence_bleu
 from dragoman.evaluation.metrics import bleu_tokens
 from dragoman.progress import Console
 from dragoman.requests.translation import BackTranslationRequest, DistillationRequest
 from dragoman.runs.opening import open_models
-from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.noise import add_noise
-from dragoman.text.pair_writing import require_pair_file, write_pairs
 from dragoman.text.words import is_blank, words_in
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from dragoman.corpora.corpus import read_test_set
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.evaluate import corpus_metrics
 from dragoman.evaluation.robustness import OTHER_LINES
@@ -19,7 +21,6 @@ from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
 from dragoman.runs.opening import Run, open_models
 from dragoman.tables import columns
-from dragoman.text.corpus import Pair, read_test_set
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.workflows.evaluation import (
     MeasureOptions,

@@ -17,6 +17,10 @@ from pathlib import Path
 from dragoman.config.building import build_config, override
 from dragoman.config.scaling import scale
 from dragoman.config.schema import Config
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.held_out import HeldOut
+from dragoman.corpora.pair_files import corpus_files
+from dragoman.corpora.pairs import Corpora, GivenCorpora, Pair, as_paths
 from dragoman.data.mixing import Mix, require_weights
 from dragoman.data.preparation import PreparedCorpus, store_pairs
 from dragoman.data.segment_journal import SegmentJournal
@@ -36,8 +40,6 @@ from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
-from dragoman.text.corpus import Corpora, GivenCorpora, Pair, as_paths, corpus_files, read_pairs
-from dragoman.text.held_out import HeldOut
 from dragoman.text.unchanged import unchanged
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload

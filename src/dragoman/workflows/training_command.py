@@ -7,11 +7,11 @@ from pathlib import Path
 
 from dragoman.config.building import require_settings
 from dragoman.config.files import load_config
+from dragoman.corpora.pair_files import corpus_files
 from dragoman.progress import Console
 from dragoman.requests.training import TrainingRequest
 from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import sha256_of
-from dragoman.text.corpus import corpus_files
 from dragoman.text.lines import not_found
 from dragoman.workflows.configuration import resolve
 

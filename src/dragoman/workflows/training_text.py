@@ -11,6 +11,10 @@ from pathlib import Path
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SideConfig
+from dragoman.corpora.cleaning import Cleaner
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.held_out import HeldOut, hold_out
+from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
@@ -18,8 +22,6 @@ from dragoman.errors import ConfigError, InputError
 from dragoman.inspection.advice import seen_in_training
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
-from dragoman.text.held_out import HeldOut, hold_out
 from dragoman.text.items import PLACEHOLDERS, Items
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from dragoman.corpora.reading import reading_corpora
 from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import Run, open_models
-from dragoman.text.reading import reading_corpora
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 from dragoman.workflows.constraint_files import banned_words, read_constraints

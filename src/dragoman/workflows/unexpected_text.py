@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from dragoman.config.schema import Config
+from dragoman.corpora.pairs import Pair
 from dragoman.runs.opening import Run
-from dragoman.text.corpus import Pair
 from dragoman.text.items import Masked
 from dragoman.text.languages import base_language, language_of_file
 from dragoman.text.side import SideName, TextSide

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from dragoman.corpora.columns import Table, differs_in_script, is_header
+from dragoman.corpora.reading import Reading
 from dragoman.errors import InputError
-from dragoman.text.columns import Table, differs_in_script, is_header
 from dragoman.text.lines import OnUndecodable, UndecodableLine
-from dragoman.text.reading import Reading
 
 SEPARATORS = ",;\t|"
 """What may separate the columns of a .csv file."""

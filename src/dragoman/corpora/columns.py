@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dragoman.corpora.reading import Reading
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language, known_language
-from dragoman.text.reading import Reading
 
 SOURCE, TARGET = "source", "target"
 

@@ -14,11 +14,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from dragoman.corpora.columns import SOURCE, TARGET, Record, Table
+from dragoman.corpora.xml_stream import local_name, read_elements
 from dragoman.errors import InputError
-from dragoman.text.columns import SOURCE, TARGET, Record, Table
 from dragoman.text.languages import base_language, known_language
 from dragoman.text.words import is_blank
-from dragoman.text.xml_stream import local_name, read_elements
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dragoman.text.encodings import require_encoding
+from dragoman.corpora.encodings import require_encoding
 from dragoman.text.languages import base_language
 
 

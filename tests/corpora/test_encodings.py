@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.reading import reading_corpora
 from dragoman.errors import ConfigError, InputError
 from dragoman.inspection.inspect import inspect_corpus
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines
-from dragoman.text.reading import reading_corpora
 
 KOREAN = (
     "정부는 올해 말까지 새로운 주택 정책을 발표할 예정이라고 밝혔다.",

@@ -7,8 +7,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dragoman.corpora.columns import Table
 from dragoman.errors import InputError
-from dragoman.text.columns import Table
 
 SAMPLE = 50
 """Objects from the beginning whose keys are looked at."""

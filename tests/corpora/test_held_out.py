@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from dragoman.corpora import held_out
+from dragoman.corpora.held_out import HeldOut, hold_out
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
-from dragoman.text import held_out
-from dragoman.text.corpus import Pair
-from dragoman.text.held_out import HeldOut, hold_out
 
 
 def text(*lines: str) -> list[Pair]:

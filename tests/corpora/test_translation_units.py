@@ -11,10 +11,11 @@ from typing import Any
 import polib
 import pytest
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pair_files import column_languages
+from dragoman.corpora.reading import reading_corpora
+from dragoman.corpora.translation_units import open_tmx
 from dragoman.errors import InputError
-from dragoman.text.corpus import column_languages, read_pairs
-from dragoman.text.reading import reading_corpora
-from dragoman.text.translation_units import open_tmx
 
 
 def write(path: Path, text: str) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.text.corpus import read_pairs
-from dragoman.text.corpus_writing import WRITERS
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.writing import WRITERS
 from dragoman.text.lines import read_lines, write_lines
 
 PAIRS = [('The <b>sea</b> & "more", again;', "바다"), ("", "비"), (" a\u2028b ", "'c'"), ("id", "no")]

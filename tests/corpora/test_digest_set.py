@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 
-from dragoman.text.digest_set import DigestSet
+from dragoman.corpora.digest_set import DigestSet
 
 
 def test_it_answers_as_a_set_does() -> None:

@@ -17,11 +17,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from dragoman.corpora.columns import Record, Table
+from dragoman.corpora.delimited import SAMPLE, column_names
+from dragoman.corpora.reading import Reading
+from dragoman.corpora.xml_stream import local_name, read_elements
 from dragoman.errors import InputError
-from dragoman.text.columns import Record, Table
-from dragoman.text.delimited import SAMPLE, column_names
-from dragoman.text.reading import Reading
-from dragoman.text.xml_stream import local_name, read_elements
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element

@@ -10,10 +10,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.reading import reading_corpora
 from dragoman.errors import InputError
-from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import write_lines
-from dragoman.text.reading import reading_corpora
 
 Rows = Sequence[Sequence[object]]
 ROWS: Rows = [("nr", "English", "Korean"), (1, "The\nsea", "바다"), (), (2, "Rain", None), (3, "Wind", "바람")]

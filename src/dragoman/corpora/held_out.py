@@ -11,8 +11,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from dragoman.corpora.pairs import Pair, digest
 from dragoman.errors import InputError
-from dragoman.text.corpus import Pair, digest
 
 SHARE = 0.05
 """Share of the distinct pairs that is held out ..."""

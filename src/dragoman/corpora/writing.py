@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from dragoman.corpora.pair_files import KINDS, pair_format
 from dragoman.errors import InputError
-from dragoman.text.corpus import KINDS, pair_format
 from dragoman.text.lines import replace_output
 
 Languages = tuple[str | None, str | None]
@@ -48,19 +48,20 @@ class CorpusWriter:
 
 
 @contextmanager
-def corpus_writer(files: Sequence[Path], languages: Languages) -> Iterator[CorpusWriter]:
+def corpus_writer(files: Sequence[Path], languages: Languages, *, keep_partial: bool = False) -> Iterator[CorpusWriter]:
     """Open files for the pairs of a corpus: two for the sides, or one of those in `WRITERS`.
 
     Old files are replaced at the end. Names of columns are the languages, or source and target.
 
     Args:
         languages: of source and target; .tmx and XLIFF need them.
+        keep_partial: after an error what was written stays as PATH.partial.
 
     Raises:
         InputError: a file is of another kind or cannot be written, or a kind that needs them has no languages.
     """
     with ExitStack() as stack:
-        outputs = [stack.enter_context(replace_output(path)) for path in files]
+        outputs = [stack.enter_context(replace_output(path, keep_partial=keep_partial)) for path in files]
         if len(files) == 2:
             yield _two_files(outputs)
         else:
@@ -233,3 +234,27 @@ WRITERS: dict[str, Callable[[Path, TextIO, Languages], Iterator[CorpusWriter]]] 
     ".xlsx": _xlsx,
 }
 """The kinds of files with both sides that are written."""
+
+
+def require_pair_file(path: str | Path) -> None:
+    """Refuse a name that is not that of a file of pairs.
+
+    Raises:
+        InputError: it ends neither in .tsv nor in .jsonl.
+    """
+    if pair_format(Path(path)) not in (".tsv", ".jsonl"):
+        raise InputError(f"{path}: pairs are written to one .tsv or .jsonl file (also .gz, .xz, .zst); name it so")
+
+
+@contextmanager
+def write_pairs(path: str | Path) -> Iterator[Callable[[str, str], None]]:
+    """Inside, a function that writes a source and a target; an old file is replaced at the end.
+
+    In .tsv a tab within a line is written as a space. After an error what was written stays as PATH.partial.
+
+    Raises:
+        InputError: the name is not that of a file of pairs, or it cannot be written.
+    """
+    require_pair_file(path)
+    with corpus_writer([Path(path)], (None, None), keep_partial=True) as writer:
+        yield writer.write

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.corpora.corpus import read_pairs, read_test_set
+from dragoman.corpora.pair_files import column_languages
+from dragoman.corpora.reading import reading_corpora
 from dragoman.errors import InputError
-from dragoman.text.corpus import column_languages, read_pairs, read_test_set
 from dragoman.text.lines import UndecodableLine, write_lines
-from dragoman.text.reading import reading_corpora
 
 SENTENCES = (("The sea is calm.", "바다가 잔잔하다."), ("It rains.", "비가 온다."), ("Come in.", "들어오세요."))
 

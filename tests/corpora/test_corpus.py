@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.schema import CleaningConfig
+from dragoman.corpora.cleaning import REASONS, Cleaner
+from dragoman.corpora.corpus import read_pairs, read_test_set
+from dragoman.corpora.pair_files import KINDS
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
-from dragoman.text.corpus import KINDS, REASONS, Cleaner, Pair, read_pairs, read_test_set
 from dragoman.text.lines import write_lines
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from dragoman.corpora.columns import SOURCE, TARGET, Record, Table
 from dragoman.errors import InputError
-from dragoman.text.columns import SOURCE, TARGET, Record, Table
 from dragoman.text.languages import known_language
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Corpora: sentence pairs in files of many kinds, read, cleaned and written."""
