@@ -64,5 +64,5 @@ def test_every_extra_for_users_is_explained() -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(installation.BRINGS) == set(extras) - {"bench", "dev", "docs", "release"}
     named = {requirement for extra in ("serve", "files") for requirement in installation._needed(extra)}
-    assert {"uvicorn", "starlette", "python-docx"} <= named
+    assert {"uvicorn", "starlette", "polib"} <= named
     assert "numpy" in set(installation._needed(""))
