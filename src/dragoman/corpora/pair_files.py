@@ -261,13 +261,20 @@ def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
 
 def _read_tsv(path: Path, lines: Iterator[str], corpus: int, several: bool) -> Iterator[Pair]:
     for number, line in enumerate(lines, 1):
-        columns = line.split("\t")
-        if len(columns) < 2 or (len(columns) > 2 and not several):
-            raise InputError(
-                f"{path}:{number}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; "
-                f"a line must have {'a source and its references' if several else '2, source and target'}"
-            )
-        yield Pair(columns[0], columns[1], f"{path}:{number}", corpus=corpus).with_references(columns[1:])
+        origin = f"{path}:{number}"
+        source, *targets = _tab_columns(line, origin, several=several)
+        yield Pair(source, targets[0], origin, corpus=corpus).with_references(targets)
+
+
+def _tab_columns(line: str, origin: str, *, several: bool = False) -> list[str]:
+    """The source and the target of a line of a .tsv file; with `several` its targets."""
+    columns = line.split("\t")
+    if len(columns) < 2 or (len(columns) > 2 and not several):
+        raise InputError(
+            f"{origin}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; "
+            f"a line must have {'a source and its references' if several else '2, source and target'}"
+        )
+    return columns
 
 
 def read_inflections(path: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
@@ -309,13 +316,8 @@ def parse_pair(line: str, origin: str, form: str) -> tuple[str, str]:
     if form == ".jsonl":
         entry = _json_object(line, origin)
         return _text(entry, "source", origin), _text(entry, "target", origin)
-    columns = line.split("\t")
-    if len(columns) != 2:
-        raise InputError(
-            f"{origin}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; a line must have 2, source and "
-            "target"
-        )
-    return columns[0], columns[1]
+    source, target = _tab_columns(line, origin)
+    return source, target
 
 
 def _json_object(line: str, origin: str) -> dict[str, object]:
