@@ -166,6 +166,8 @@ def test_the_command_learns_lists_undoes_and_writes_a_run(run_folder: Path, tmp_
         (["--out", str(out)], "a run is there already"),
         (["--overwrite", "--list"], "--overwrite requires --out RUN"),
         (["--undo", "9"], "has no correction 9; it has 4"),
+        (["--list", "--learned", str(tmp_path / "mistyped")], "mistyped: does not exist; learn with --pairs first"),
     ):
         assert main(["learn", str(run), *options]) == 2
         assert message in capsys.readouterr().err
+    assert not (tmp_path / "mistyped").exists()

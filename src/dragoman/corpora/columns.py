@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from dragoman.corpora.reading import Reading
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language, known_language
+from dragoman.text.words import has_letter
 
 SOURCE, TARGET = "source", "target"
 
@@ -275,7 +276,7 @@ def _is_text(values: Sequence[Any]) -> bool:
     """Whether values are different texts."""
     if not values or not all(value is None or isinstance(value, str) for value in values):
         return False
-    texts = [value for value in values if value and any(map(str.isalpha, value))]
+    texts = [value for value in values if value and has_letter(value)]
     return len(texts) >= _TEXT * len(values) and len(set(texts)) > len(texts) / 2
 
 

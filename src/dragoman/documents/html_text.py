@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dragoman.text.words import has_letter
+
 _BLOCKS_NAMES = (
     "address article aside base blockquote body br button caption center col colgroup dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe legend "
@@ -98,7 +100,7 @@ class Markup:
     @property
     def texts(self) -> list[Text]:
         """The texts that have letters."""
-        return [part for part in self.parts if isinstance(part, Text) and any(map(str.isalpha, part.text))]
+        return [part for part in self.parts if isinstance(part, Text) and has_letter(part.text)]
 
     def separate(self) -> None:
         """Let all tags end a text, so that none is left inside of one."""

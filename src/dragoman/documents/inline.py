@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from dragoman.text.words import has_letter
+
 Kind = Literal["text", "open", "close", "leaf"]
 _TAG = re.compile(r"<(?P<end>/?)(?:(?P<name>[gkx])|br n=)(?P<number>\d+)[^<>]*>|(?P<text>[^<]+)")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -40,7 +42,7 @@ class Inline:
 
     def text(self, text: str) -> None:
         """Add text that is translated."""
-        self.has_words = self.has_words or any(map(str.isalpha, text))
+        self.has_words = self.has_words or has_letter(text)
         self._markup.append(html.escape(text, quote=False))
 
     def open(self, thing: Any) -> int:

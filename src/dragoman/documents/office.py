@@ -18,6 +18,7 @@ from dragoman.documents.archives import Archive, local_name
 from dragoman.documents.document import Document, Languages
 from dragoman.documents.inline import Inline, Piece
 from dragoman.errors import InputError
+from dragoman.text.words import has_letter
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -133,7 +134,7 @@ def _document(archive: Archive, pattern: str, dialects: Sequence[_Dialect], unto
         if _PROPERTIES in archive.names:
             roots[_PROPERTIES] = archive.xml(_PROPERTIES)
             for element in roots[_PROPERTIES].iter(f"{_DC}title", f"{_DC}subject"):
-                if element.text and any(map(str.isalpha, element.text)):
+                if element.text and has_letter(element.text):
                     title = _Title(element)
                     found.append((_PROPERTIES, title.write, title.inline.markup))
     except (AttributeError, TypeError, ValueError, RecursionError):  # XML of other elements than such a file has
@@ -193,7 +194,7 @@ class _Paragraph:
         self.inline = Inline()
         atoms = list(self._atoms(element))
         self.plain = "".join(atom.text for atom in atoms)
-        if not any(map(str.isalpha, self.plain)) or self._is_code():
+        if not has_letter(self.plain) or self._is_code():
             return
         lengths: dict[str, int] = {}
         for atom in atoms:

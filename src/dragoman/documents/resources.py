@@ -15,6 +15,7 @@ import yaml
 
 from dragoman.documents.document import Document, Languages, as_html, as_text, decoded
 from dragoman.errors import InputError
+from dragoman.text.words import has_letter
 
 _NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~]\S*/\S*|#[0-9a-fA-F]{3,8}|\{+[^{} ]*\}+|%\S+")
 """Addresses, paths, colours, and values that are filled in as a whole."""
@@ -203,7 +204,7 @@ def _document(text: str, encoding: str, values: Iterator[_Value] | list[_Value])
 
 
 def _is_text(markup: str) -> bool:
-    return any(map(str.isalpha, markup)) and not _NO_TEXT.fullmatch(markup.strip()) and not _PLURAL.search(markup)
+    return has_letter(markup) and not _NO_TEXT.fullmatch(markup.strip()) and not _PLURAL.search(markup)
 
 
 def _plain(start: int, end: int, value: str, write: Callable[[str], str]) -> _Value:

@@ -28,7 +28,7 @@ from dragoman.inspection.overlap import HeldOutSet, prepare
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
-from dragoman.text.words import is_blank
+from dragoman.text.words import has_letter, is_blank
 
 SAMPLE = 200
 """Pairs of each chunk from which the classifiers learn what is usual."""
@@ -227,7 +227,7 @@ class _FindingPass:
         empty = is_blank(pair.source), is_blank(pair.target)
         if any(empty):
             add("empty side", pair, _sides(*empty))
-        elif pair.source == pair.target and any(map(str.isalpha, pair.source)):
+        elif pair.source == pair.target and has_letter(pair.source):
             add("copied", pair)
         if self._first[number] != number:
             add("repeated pair", pair, detail=f"first as pair {self._places[self._first[number]] + 1}")

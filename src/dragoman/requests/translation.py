@@ -214,7 +214,7 @@ class TranslationRequest(Request, kw_only=True):
             (),
             lambda values: _is_document(values) and document_kind(values["output"]) != document_kind(values["input"]),
             lambda values: (
-                f"{literal(values['input'])} becomes a document of the same kind; give it a name with "
+                f"{literal(values['input'])} is written as a document of the same kind; name it with "
                 f"{{output}} NAME{literal(Path(values['input']).suffix)}"
             ),
         ),

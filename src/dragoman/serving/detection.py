@@ -13,6 +13,7 @@ from typing import NamedTuple
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from dragoman.text.languages import base_language
+from dragoman.text.words import has_letter
 
 MAX_CHARACTERS = 2000
 """What is read of a text."""
@@ -74,8 +75,8 @@ class Detector:
         codes = [code for code in self._languages if among is None or code in among]
         text = text[:MAX_CHARACTERS]
         if len(codes) == 1:
-            return [Detected(codes[0], 100.0 if any(map(str.isalpha, text)) else 0.0)]
-        if not any(map(str.isalpha, text)):
+            return [Detected(codes[0], 100.0 if has_letter(text) else 0.0)]
+        if not has_letter(text):
             return [Detected(code, 0.0) for code in codes]
         shares = {self._by_base[name]: float(share) for name, share in self._ranked(text) if name in self._by_base}
         known = {code: shares.get(code, 0.0) for code in codes}

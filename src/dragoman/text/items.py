@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dragoman.config.schema import ItemKind
 from dragoman.text.names import LETTERS, WordFilter, known_words
+from dragoman.text.words import has_letter
 
 Span = tuple[int, int]
 
@@ -269,8 +270,8 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
 
     A model may forget the space between a word and a placeholder. It is put between a letter and an item that would not
     be the same with letters at its ends, or that stands `apart` in the source (`stand_apart`). Scripts whose particles
-    follow without a space keep them (Hangul, kana). A space between two items goes where neither stands
-    apart on that side.
+    follow without a space keep them (Hangul, kana). A space between two items goes where neither stands apart on that
+    side.
     """
 
     def between(match: re.Match[str]) -> str:
@@ -282,13 +283,13 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
     for place, part in enumerate(_PLACEHOLDER.split(_TWO_PLACEHOLDERS.sub(between, text))):
         if place % 2:
             number = PLACEHOLDERS.index(part)
-            part = items[number] if number < len(items) else NAMES[number]
+            written = items[number] if number < len(items) else NAMES[number]
             before, after = apart[number] if number < len(apart) else (False, False)
-            begins = before or _EDGE.match(part)
-            ended = after or bool(_EDGE.match(part[-1:]))
-            restored += " " * bool(begins and _LETTER.match(restored[-1:])) + part
+            touches = bool((before or _EDGE.match(written)) and _LETTER.match(restored[-1:]))
+            ended = after or bool(_EDGE.match(written[-1:]))
         else:
-            restored += " " * bool(ended and _LETTER.match(part)) + part
+            written, touches = part, ended and bool(_LETTER.match(part))
+        restored += f" {written}" if touches else written
     return restored
 
 
@@ -334,7 +335,7 @@ def _letterless_stay(pairs: Iterable[tuple[str, str]]) -> bool:
 
     Dates in figures, say, are not: 04.09.2040 is written 9/4/2040 in English.
     """
-    same = Counter(source == target for source, target in pairs if not any(map(str.isalpha, source)))
+    same = Counter(source == target for source, target in pairs if not has_letter(source))
     return same[True] >= same[False]
 
 

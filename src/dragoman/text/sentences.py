@@ -19,6 +19,7 @@ from sentencex import segment
 
 from dragoman.text.languages import base_language
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
+from dragoman.text.words import has_letter
 
 Span = tuple[int, int]
 """[start, end) in characters."""
@@ -53,7 +54,7 @@ def sentence_spans(text: str, language: str | None) -> list[Span]:
         if not line[0].isspace()
         for sentence in _sentences(text, line.span(), language or "en")
         for part in _parts(text, sentence)
-        if any(map(str.isalpha, text[slice(*part)]))
+        if has_letter(text[slice(*part)])
     ]
 
 

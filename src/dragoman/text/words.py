@@ -93,6 +93,11 @@ def words_in(line: str) -> list[str]:
     return _WORD.findall(line)
 
 
+def has_letter(text: str) -> bool:
+    """Whether there is anything to translate: numbers and signs alone are not."""
+    return any(map(str.isalpha, text))
+
+
 def is_blank(line: str) -> bool:
     """Whether a line counts as empty: it has nothing but spaces of any kind and characters that are not visible."""
     return _VISIBLE.search(line) is None

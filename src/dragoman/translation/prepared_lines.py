@@ -93,7 +93,7 @@ class LinePreparation:
         line = PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases, len(items)), prefix.pieces)
         if self.memory is None:
             return line
-        # What a line must contain is asked of the model: a translation that is kept need not have it.
+        # The memory's translation may lack the prefix or a phrase, so that such a line is left to the model.
         answer = None if constraints.prefix or constraints.phrases else self.memory.exact(text)
         return line._replace(answer=answer, near=partial(self.memory.near, text))
 

@@ -26,7 +26,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.items import MOST
 from dragoman.text.side import TextSide
-from dragoman.text.words import is_blank
+from dragoman.text.words import has_letter, is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.confidence import ConfidenceModel
 from dragoman.translation.detokenisation import Detokeniser, unchanged_translation, unsearched_translation
@@ -408,8 +408,9 @@ class Translator:
     def _translate_batch(
         self, batch: list[PreparedLine], *, n_best: int, full_vocabulary: bool
     ) -> list[list[Translation]]:
-        """Search for the lines that have letters and are not in the memory."""
-        lines = [line for line in batch if line.is_searched and not self._stays(line)]
+        """Search for the lines whose translation is not given without a search."""
+        given = [self._given(line) for line in batch]
+        lines = [line for line, translation in zip(batch, given, strict=True) if translation is None]
         translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
         found = translate(lines, self._search) if lines else []
         if self._sampling is None:
@@ -417,21 +418,20 @@ class Translator:
             if self._search.search_again:
                 self._search_again(lines, found, translate)
         rest = iter(found)
-        return [
-            [unsearched_translation(line)]
-            if not line.is_searched
-            else [unchanged_translation(line, self._source)]
-            if self._stays(line)
-            else next(rest)
-            for line in batch
-        ]
+        return [next(rest) if translation is None else [translation] for translation in given]
 
-    def _stays(self, line: PreparedLine) -> bool:
-        """Whether a line is its own translation: it has no letter, such as a number alone, in which models that have
-        learnt words find none, and the training text does not show that such lines change.
+    def _given(self, line: PreparedLine) -> Translation | None:
+        """The translation of a line that is in the memory, is blank, or has no letter, such as a number alone.
+
+        Models that have learnt words find none in the last; it stays unless a prefix or phrases are wanted, or the
+        training text shows that such lines change.
         """
-        demanded = line.constraints.prefix or line.constraints.phrases
-        return not demanded and self._source.letterless_stay and not any(map(str.isalpha, line.text))
+        if not line.is_searched:
+            return unsearched_translation(line)
+        wanted = line.constraints.prefix or line.constraints.phrases
+        if wanted or not self._source.letterless_stay or has_letter(line.text):
+            return None
+        return unchanged_translation(line, self._source)
 
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool

@@ -30,6 +30,7 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
 
     Raises:
         RunError, InputError, ConfigError: as for `Learner`, `read_pairs` and `NewRun`.
+        InputError: nothing is to be learnt, and the folder is not there.
     """
     base, wanted = trained_folder(request.run), request.corrections
     console = Console(quiet=request.general.quiet)
@@ -38,6 +39,8 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
         require_free(Path(request.result.out), overwrite=request.result.overwrite, inputs=read)
     pairs = list(read_pairs(wanted.pairs))  # before a log is opened, which may be one of the files
     folder = wanted.learned or f"{request.run.rstrip('/')}.learned"
+    if not pairs and not Path(folder).is_dir():
+        raise InputError(f"{folder}: does not exist; learn with --pairs first, or name the folder with --learned")
     with Learner(
         base.path,
         folder,
