@@ -24,6 +24,7 @@ from dragoman.cli.main import main
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.page.files import page_files
+from dragoman.scoring.scorer import Scorer
 from dragoman.serving.application import create_app
 from dragoman.serving.forms import read_form
 from dragoman.serving.models import LoadedModel, Models, Pair, ServedFolder
@@ -630,9 +631,9 @@ def test_native_results_are_those_of_python(client: TestClient, light: Path) -> 
 def test_unknown_words_are_replaced_where_a_request_wants_it(
     light: Path, toy_engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copier = Translator(toy_engine(SIZE, answer=copy), SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
-    models = _models(f"de:en={light}")
-    loaded = partial(LoadedModel, translator=copier, lane=Lane(1), beam=3, bytes=0)
+    models, engine = _models(f"de:en={light}"), toy_engine(SIZE, answer=copy)
+    copier = Translator(engine, SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
+    loaded = partial(LoadedModel, translator=copier, scorer=Scorer(engine, SIDE, SIDE), lane=Lane(1), beam=3, bytes=0)
     monkeypatch.setattr(models, "_open", lambda folder: loaded(folder.pair, fingerprint=folder.fingerprint()))
     with TestClient(create_app(models, SETTINGS)) as client:
 

@@ -20,7 +20,8 @@ class Translator:
 
 def test_the_options_that_were_used_last_are_kept() -> None:
     translator: Any = Translator()
-    model = LoadedModel(Pair("de", "en"), translator, Lane(1), beam=3, bytes=0, fingerprint=None)
+    scorer: Any = None
+    model = LoadedModel(Pair("de", "en"), translator, scorer, Lane(1), beam=3, bytes=0, fingerprint=None)
     assert model.variant({}) is translator
     first, second = model.variant({"beam": 1, "ban": ["a"]}), model.variant({"beam": 2})
     for beam in range(3, MAX_VARIANTS + 1):

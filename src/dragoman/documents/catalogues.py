@@ -5,11 +5,11 @@ A unit that has a translation is never touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from dragoman.documents.archives import local_name, parsed, serialised
-from dragoman.documents.document import Document, Languages, as_html, as_text, decoded
+from dragoman.documents.document import Document, DoneUnit, Languages, Units, as_html, as_text, decoded
 from dragoman.documents.mixed import MixedText, Role
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
@@ -36,39 +36,39 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise InputError(f"the file is not a catalogue, or is damaged: {error}") from None
     texts: list[str] = []
-    filled: list[Callable[[Iterator[str]], None]] = []
+    entries: list[Any] = []
+    done: list[DoneUnit] = []
     for entry in catalogue:
-        if entry.obsolete or entry.msgstr or any(entry.msgstr_plural.values()) or not entry.msgid.strip():
+        translated = entry.msgstr or next(filter(None, entry.msgstr_plural.values()), "")
+        if entry.obsolete or not entry.msgid.strip():
+            continue
+        if translated:
+            done.append(DoneUnit(len(texts), entry.msgid, translated))
             continue
         texts += [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
-        filled.append(_filling(entry))
+        entries.append(entry)
 
-    def write(translations: list[str]) -> bytes:
-        left = iter(map(as_text, translations))
-        for fill in filled:
-            fill(left)
+    def write(translations: list[str], confirmed: Collection[int] = ()) -> bytes:
+        left = iter(enumerate(map(as_text, translations)))
+        for entry in entries:
+            own = [next(left) for one in (entry.msgid, entry.msgid_plural) if one]
+            if all(text for _, text in own):
+                _fill(entry, [text for _, text in own], fuzzy=any(number not in confirmed for number, _ in own))
         return str(catalogue).encode(encoding)
 
-    return Document(texts, write)
+    return Document(texts, write, Units(done, write))
 
 
-def _filling(entry: Any) -> Callable[[Iterator[str]], None]:
-    """What gives an entry its translations."""
-
-    def fill(translations: Iterator[str]) -> None:
-        one = next(translations)
-        if entry.msgid_plural:
-            several = next(translations)
-            forms = entry.msgstr_plural or {0: "", 1: ""}
-            entry.msgstr_plural = {
-                number: one if number == min(forms) and len(forms) > 1 else several for number in forms
-            }
-        else:
-            entry.msgstr = one
-        if "fuzzy" not in entry.flags:
-            entry.flags.append("fuzzy")
-
-    return fill
+def _fill(entry: Any, translations: list[str], *, fuzzy: bool) -> None:
+    """Give an entry its translations."""
+    if entry.msgid_plural:
+        one, several = translations
+        forms = entry.msgstr_plural or {0: "", 1: ""}
+        entry.msgstr_plural = {number: one if number == min(forms) and len(forms) > 1 else several for number in forms}
+    else:
+        [entry.msgstr] = translations
+    if fuzzy and "fuzzy" not in entry.flags:
+        entry.flags.append("fuzzy")
 
 
 def read_xliff(content: bytes, languages: Languages) -> Document:
@@ -79,18 +79,24 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
     """
     root = _root(content, "xliff", "XLIFF")
     found: list[tuple[MixedText, Element, Element]] = []
+    done: list[DoneUnit] = []
     for unit in root.iter("{*}trans-unit", "{*}segment"):
         source = next((one for one in unit if local_name(one) == "seg-source"), None)
         source = source if source is not None else next((one for one in unit if local_name(one) == "source"), None)
         target = next((one for one in unit if local_name(one) == "target"), None)
-        if source is None or (target is not None and "".join(target.itertext()).strip()) or _is_locked(unit):
+        if source is None or _is_locked(unit):
+            continue
+        if target is not None and _words(target):
+            done.append(DoneUnit(len(found), _words(source), _words(target)))
             continue
         text = MixedText(source, _role)
         if text.inline.has_words:
             found.append((text, unit, source))
 
-    def write(translations: list[str]) -> bytes:
-        for (text, unit, source), translated in zip(found, translations, strict=True):
+    def write(translations: list[str], confirmed: Collection[int] = ()) -> bytes:
+        for number, ((text, unit, source), translated) in enumerate(zip(found, translations, strict=True)):
+            if not translated:
+                continue
             target = next((one for one in unit if local_name(one) == "target"), None)
             if target is None:
                 target = source.makeelement(
@@ -100,14 +106,21 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
                 source.addnext(target)
             text.write_to(target, translated, copies=True)
             if local_name(unit) == "segment":
-                unit.set("state", "translated")
+                unit.set("state", "reviewed" if number in confirmed else "translated")
+            elif number in confirmed:
+                target.set("state", "translated")
             else:
                 target.set("state", "needs-review-translation")
                 target.set("state-qualifier", "mt-suggestion")
         _name_target(root, languages)
         return serialised(root)
 
-    return Document([text.inline.markup for text, _, _ in found], write)
+    return Document([text.inline.markup for text, _, _ in found], write, Units(done, write))
+
+
+def _words(element: Element) -> str:
+    """The text of an element, with plain spaces."""
+    return " ".join("".join(element.itertext()).split())
 
 
 def _is_locked(unit: Element) -> bool:
@@ -137,6 +150,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
     header = next(root.iter("{*}header"), None)
     source = languages.source or (header.get("srclang", "") if header is not None else "")
     found: list[tuple[MixedText, Element, Element | None]] = []
+    done: list[DoneUnit] = []
     for unit in root.iter("{*}tu"):
         own = {
             base_language(one.get(_XML_LANGUAGE) or one.get("lang") or "").lower(): one
@@ -150,16 +164,21 @@ def read_memory(content: bytes, languages: Languages) -> Document:
             segments.get(base_language(source).lower()),
             segments.get(base_language(languages.target).lower()),
         )
-        if given is None or (target is not None and "".join(target.itertext()).strip()):
+        if given is None:
+            continue
+        if target is not None and _words(target):
+            done.append(DoneUnit(len(found), _words(given), _words(target)))
             continue
         text = MixedText(given, _role)
         if text.inline.has_words:
             found.append((text, given.getparent(), target))
 
-    def write(translations: list[str]) -> bytes:
+    def write(translations: list[str], confirmed: Collection[int] = ()) -> bytes:
         if not languages.target:
             raise InputError("the target language is not known, which new translations are marked with")
         for (text, variant, target), translated in zip(found, translations, strict=True):
+            if not translated:
+                continue
             if target is None:
                 new = variant.makeelement(variant.tag, {_XML_LANGUAGE: languages.target})
                 target = text.element.makeelement(text.element.tag)
@@ -169,7 +188,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
             text.write_to(target, translated, copies=True)
         return serialised(root)
 
-    return Document([text.inline.markup for text, _, _ in found], write)
+    return Document([text.inline.markup for text, _, _ in found], write, Units(done, write))
 
 
 def _root(content: bytes, name: str, kind: str) -> Element:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from dragoman.errors import InputError
@@ -19,6 +19,24 @@ class Languages(NamedTuple):
     target: str = ""
 
 
+class DoneUnit(NamedTuple):
+    """A unit of a file of translators that has a translation."""
+
+    place: int
+    """The number of texts before it that have none."""
+    source: str
+    target: str
+
+
+class Units(NamedTuple):
+    """What a file of translators has besides its texts."""
+
+    done: list[DoneUnit]
+    write: Callable[[list[str], Collection[int]], bytes]
+    """As that of a document, with the numbers of the texts whose translations a person has confirmed. A unit whose
+    translation is empty stays without one."""
+
+
 class Document(NamedTuple):
     """What is translated of a file."""
 
@@ -26,6 +44,8 @@ class Document(NamedTuple):
     """As HTML, in the order of the file."""
     write: Callable[[list[str]], bytes]
     """The file with as many translated texts in their place, HTML as well."""
+    units: Units | None = None
+    """Only of a file of translators."""
 
 
 def decoded(content: bytes) -> tuple[str, str]:

@@ -84,10 +84,19 @@ def file_texts(suffix: str, content: bytes, most_texts: int, most_characters: in
         InputError: the file is damaged, or has too many texts or characters.
     """
     found = [decoded(content)[0]] if suffix == ".txt" else open_document(suffix, content, languages).texts
-    for size, limit in ((len(found), most_texts), (sum(map(len, found)), most_characters)):
+    require_limits(found, most_texts, most_characters)
+    return found
+
+
+def require_limits(texts: list[str], most_texts: int, most_characters: int) -> None:
+    """Refuse too many texts or characters of a request.
+
+    Raises:
+        InputError: there are more.
+    """
+    for size, limit in ((len(texts), most_texts), (sum(map(len, texts)), most_characters)):
         if size > limit:
             raise InputError(f"request ({size}) exceeds text limit ({limit})")
-    return found
 
 
 def translated_file(suffix: str, content: bytes, translations: list[str], languages: Languages) -> bytes:

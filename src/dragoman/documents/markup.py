@@ -6,9 +6,10 @@ Nothing is kept between reading and writing: HTML is read again where it is writ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dragoman.documents.html_text import Markup, Text, Xml
-from dragoman.documents.rendering import AlignedTranslation, original, render
+from dragoman.documents.rendering import AlignedTranslation, original, render, unchanged
 from dragoman.errors import InputError
 from dragoman.text.sentences import Span, sentence_spans
 
@@ -37,20 +38,47 @@ def markup_sentences(texts: Sequence[str], language: str, separate: bool, most: 
     Raises:
         InputError: there are more than `most`.
     """
-    parts = [part.text for text in texts for part in _document(text, separate, xml).texts]
-    found = sentences_of(parts, language, most)
-    return [part[slice(*span)] for part, own in zip(parts, found, strict=True) for span in own]
+    paragraphs = [one for own in markup_paragraphs(texts, language, separate, most, xml) for one in own]
+    return [sentence for paragraph in paragraphs for sentence in paragraph.sentences]
+
+
+class Paragraph(NamedTuple):
+    """A text between two block tags."""
+
+    sentences: list[str]
+    plain: bool
+    """Whether no element stands in it."""
+
+
+def markup_paragraphs(
+    texts: Sequence[str], language: str, separate: bool, most: int, xml: Xml | None
+) -> list[list[Paragraph]]:
+    """The paragraphs of each text of HTML; otherwise as `markup_sentences`."""
+    parts = [_document(text, separate, xml).texts for text in texts]
+    spans = iter(sentences_of([part.text for own in parts for part in own], language, most))
+    return [
+        [Paragraph([part.text[slice(*span)] for span in next(spans)], not part.elements) for part in own]
+        for own in parts
+    ]
 
 
 def translated_markup(
-    texts: list[str], language: str, separate: bool, sentences: list[AlignedTranslation], xml: Xml | None
+    texts: list[str], language: str, separate: bool, sentences: Sequence[AlignedTranslation | None], xml: Xml | None
 ) -> list[str]:
-    """HTML with the translations of `markup_sentences` in their place."""
+    """HTML with the translations of `markup_sentences` in their place; a sentence without one stays."""
     found, answers = [], iter(sentences)
 
     def translated(document: Markup, part: Text) -> str:
         own = sentence_spans(part.text, language)
-        return render(document, part, own, [next(answers) for _ in own]) if own else original(part)
+        given = [next(answers) for _ in own]
+        if not any(given):
+            return original(part)
+        return render(
+            document,
+            part,
+            own,
+            [one or unchanged(part.text[slice(*span)]) for one, span in zip(given, own, strict=True)],
+        )
 
     for text in texts:
         document = _document(text, separate, xml)

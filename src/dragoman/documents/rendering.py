@@ -50,6 +50,12 @@ def aligned(n_best: list[Translation]) -> AlignedTranslation:
     return AlignedTranslation(best.text, source_units, target_units, sources)
 
 
+def unchanged(text: str) -> AlignedTranslation:
+    """A sentence as its own translation."""
+    units = list(spans_of_words(text))
+    return AlignedTranslation(text, units, units, list(range(len(units))))
+
+
 def _units(text: str, segments: Sequence[Span]) -> list[Span]:
     """The words of a text; of a script without spaces its segments."""
     if LETTER_WITHOUT_SPACES.search(text):

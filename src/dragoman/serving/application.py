@@ -29,6 +29,7 @@ from dragoman.serving.openapi import describe
 from dragoman.serving.page import page_handlers
 from dragoman.serving.refusals import Refusal
 from dragoman.serving.responses import error_response, json_response
+from dragoman.serving.segments import Documents
 from dragoman.serving.service import Service
 from dragoman.serving.settings import Settings
 
@@ -72,6 +73,7 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
 
 def _routes(service: Service) -> list[Route]:
     libretranslate, native, deepl, files = LibreTranslate(service), Native(service), DeepL(service), Files(service)
+    documents = Documents(service)
 
     async def health(request: Request) -> Response:
         return json_response({"status": "ok"})
@@ -97,6 +99,8 @@ def _routes(service: Service) -> list[Route]:
         "/translate_file": files.translate,
         "/v1/translate": native.translate,
         "/v1/complete": native.complete,
+        "/v1/documents": documents.open,
+        "/v1/documents/finished": documents.finish,
         "/v2/translate": deepl.translate,
     }
     gets = {

@@ -34,6 +34,33 @@ def supported_files() -> list[str]:
     return [".txt", *supported_kinds()]
 
 
+def kind_of(name: str) -> str:
+    """The kind of a file by its name.
+
+    Raises:
+        Refusal: in LibreTranslate's words; it is of another kind, or has no name.
+    """
+    if not name:
+        raise invalid("empty file")
+    kind = document_kind(name) or PurePosixPath(name).suffix.lower()
+    if kind not in supported_files():
+        raise invalid("file format not supported")
+    return kind
+
+
+def translated_name(name: str, target: str, suffix: str | None = None) -> str:
+    """The name of a translated file, in characters that a header may have."""
+    path = PurePosixPath(name)
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", path.stem)[:60] or "file"
+    return f"{stem}_{re.sub('[^A-Za-z-]', '', target)}{suffix or path.suffix.lower()}"
+
+
+def attachment(name: str, content: bytes) -> Response:
+    """A file as an answer."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
 class FileRequest(Struct):
     """The fields beside a file."""
 
@@ -78,11 +105,7 @@ class Files:
         """POST /translate_file."""
         service = self._service
         wanted, name, content = await decode_file_request(request, service.workers, FileRequest, wrong_field)
-        if not name:
-            raise invalid("empty file")
-        suffix = document_kind(name) or PurePosixPath(name).suffix.lower()
-        if suffix not in supported_files():
-            raise invalid("file format not supported")
+        suffix = kind_of(name)
         client = key_of(request, wanted.api_key), address_of(request)
         service.limits.admit(*client, 1)
         longest = service.settings.max_characters
@@ -100,8 +123,7 @@ class Files:
         else:
             translations = await translate_markup(service, texts, directions)
         translated = await service.workers.run(translated_file, suffix, content, translations, languages)
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
-        key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{PurePosixPath(name).suffix.lower()}"
+        key = f"{uuid.uuid4()}.{translated_name(name, wanted.target)}"
         self._keep(key, translated)
         return json_response(FileResponse(f"{_base(request)}download_file/{key}"))
 
@@ -110,8 +132,7 @@ class Files:
         kept = self._kept.get(request.path_params["name"])
         if kept is None or kept.until < time.monotonic():
             raise Refusal(404, "The file does not exist, or is no longer kept; translate it again")
-        headers = {"Content-Disposition": f'attachment; filename="{kept.name}"'}
-        return Response(kept.content, media_type="application/octet-stream", headers=headers)
+        return attachment(kept.name, kept.content)
 
     def _keep(self, key: str, content: bytes) -> None:
         now = time.monotonic()

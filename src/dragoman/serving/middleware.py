@@ -18,7 +18,9 @@ from dragoman.serving.responses import error_response
 from dragoman.serving.service import Service
 from dragoman.serving.settings import Settings
 
-TRANSLATING = frozenset(("/translate", "/translate_file", "/v1/translate", "/v1/complete", "/v2/translate"))
+TRANSLATING = frozenset(
+    ("/translate", "/translate_file", "/v1/translate", "/v1/complete", "/v1/documents/finished", "/v2/translate")
+)
 """The routes whose requests the scheduler may refuse."""
 PAGE = "/"
 """The route that stands in log and metrics for all files of the page."""

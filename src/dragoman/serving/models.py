@@ -26,6 +26,7 @@ from dragoman.errors import ConfigError, DragomanError
 from dragoman.runs.exported import CONFIG, ENCODER, MANIFEST, SHORTLIST, STEP, ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import open_run
+from dragoman.scoring.scorer import Scorer
 from dragoman.serving.logs import event
 from dragoman.serving.refusals import Refusal
 from dragoman.serving.scheduler import Lane
@@ -119,6 +120,7 @@ class LoadedModel:
 
     pair: Pair
     translator: Translator
+    scorer: Scorer
     lane: Lane
     beam: int
     bytes: int
@@ -310,7 +312,7 @@ class Models:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later
         run = open_run(folder.path, device=self._device, threads=1 if is_export(folder.path) else self._threads)
         lane = Lane(self._threads if isinstance(run.engine, ConcurrentEngine) else 1)
-        return LoadedModel(folder.pair, run.translator(), lane, run.config.search.beam, size, fingerprint)
+        return LoadedModel(folder.pair, run.translator(), run.scorer(), lane, run.config.search.beam, size, fingerprint)
 
     async def _in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)

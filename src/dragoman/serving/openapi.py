@@ -20,6 +20,7 @@ from dragoman.serving.libretranslate import (
 from dragoman.serving.models import Pair
 from dragoman.serving.native import CompleteRequest, CompleteResponse, TranslateRequest, TranslateResponse
 from dragoman.serving.requests import MULTIPART
+from dragoman.serving.segments import DocumentRequest, DocumentResponse, FinishedRequest
 from dragoman.serving.service import AUTO
 
 Json = dict[str, Any]
@@ -34,9 +35,12 @@ _ERRORS = {
     500: "The model failed",
     503: "The server is busy; Retry-After says when to try again",
 }
+_MORE = {409: "The file or the languages are not those of the digest"}
+"""Errors of single routes."""
 _STRING: Json = {"type": "string"}
 _OBJECT: Json = {"type": "object"}
 _ARRAY: Json = {"type": "array"}
+_FILE: Json = {"type": "string", "format": "binary"}
 _POSTS: tuple[tuple[str, str, str, Any, Any], ...] = (
     (
         "/translate",
@@ -55,9 +59,20 @@ _POSTS: tuple[tuple[str, str, str, Any, Any], ...] = (
         TranslateResponse,
     ),
     ("/v1/complete", "complete", "Complete the beginning of a translation", CompleteRequest, CompleteResponse),
+    ("/v1/documents", "openDocument", "Divide a file into segments", DocumentRequest, DocumentResponse),
+    (
+        "/v1/documents/finished",
+        "finishDocument",
+        "Write a file with the translations of its segments",
+        FinishedRequest,
+        _FILE,
+    ),
     ("/v2/translate", "translateDeepL", "Translate texts (DeepL)", DeepLRequest, DeepLResponse),
 )
-"""Path, name, summary, and the types of request and answer of the routes that take a request."""
+"""Path, name, summary, and the types of request and answer of the routes that take a request; or the answer's schema.
+"""
+_FILES = ("/translate_file", "/v1/documents", "/v1/documents/finished")
+"""Those that take a file."""
 _GETS: tuple[tuple[str, str, str, Any], ...] = (
     ("/languages", "languages", "The served languages", list[Language]),
     ("/frontend/settings", "frontendSettings", "Limits for clients", _OBJECT),
@@ -73,7 +88,8 @@ _GETS: tuple[tuple[str, str, str, Any], ...] = (
 
 def describe(pairs: Sequence[Pair]) -> Json:
     """The description as JSON, with the languages of `pairs` as those that a request may name."""
-    types = [kind for *_, request, response in _POSTS for kind in (request, response)] + [list[Language]]
+    types = [kind for *_, request, response in _POSTS for kind in (request, response) if not isinstance(kind, dict)]
+    types.append(list[Language])
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
     sources, targets = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
@@ -84,17 +100,25 @@ def describe(pairs: Sequence[Pair]) -> Json:
             for field in choices.keys() & component["properties"].keys():
                 component["properties"][field].pop("anyOf", None)
                 component["properties"][field] |= {"type": "string", "enum": choices[field]}
-    components["FileRequest"]["properties"]["file"] = {"type": "string", "format": "binary"}
-    components["FileRequest"]["required"].append("file")
+
+    def schema_of(kind: Any) -> Json:
+        schema: Json = kind if isinstance(kind, dict) else by_type[kind]
+        return schema
+
     paths: dict[str, Json] = {}
     for path, name, summary, request, response in _POSTS:
-        kinds = ["application/json"] if path != "/translate_file" else [MULTIPART]
-        if not path.startswith("/v1/") and path != "/translate_file":
+        kinds = ["application/json"] if path not in _FILES else [MULTIPART]
+        if path in _FILES:
+            fields = components[request.__name__]
+            fields["properties"]["file"] = _FILE
+            fields["required"].append("file")
+        elif not path.startswith("/v1/"):
             kinds.append("application/x-www-form-urlencoded")
         body = {"required": True, "content": {kind: {"schema": by_type[request]} for kind in kinds}}
-        paths[path] = {"post": _operation(path, name, summary, by_type[response], _ERRORS) | {"requestBody": body}}
+        statuses = [*_ERRORS, *(_MORE if response is _FILE else ())]
+        paths[path] = {"post": _operation(path, name, summary, schema_of(response), statuses) | {"requestBody": body}}
     for path, name, summary, response in _GETS:
-        schema = response if isinstance(response, dict) else by_type[response]
+        schema = schema_of(response)
         paths[path] = {"get": _operation(path, name, summary, schema, [403, 503] if path == "/ready" else [403])}
     return {
         "openapi": "3.1.0",
@@ -114,8 +138,10 @@ def _operation(path: str, name: str, summary: str, response: Json, statuses: Ite
     error: Json = {"type": "object", "required": fields, "properties": properties}
     if path == "/ready":
         error = _OBJECT
-    media_type = "text/plain" if response is _STRING else "application/json"
+    media_type = "application/json"
+    if response is _STRING or response is _FILE:
+        media_type = "text/plain" if response is _STRING else "application/octet-stream"
     answers = {"200": {"description": "OK", "content": {media_type: {"schema": response}}}}
     for status in statuses:
-        answers[str(status)] = {"description": _ERRORS[status], "content": {kind: {"schema": error}}}
+        answers[str(status)] = {"description": (_ERRORS | _MORE)[status], "content": {kind: {"schema": error}}}
     return {"operationId": name, "summary": summary, "responses": answers}

@@ -32,6 +32,7 @@ _TITLES = {
     404: "Not Found",
     405: "Method Not Allowed",
     408: "Request Timeout",
+    409: "Conflict",
     413: "Content Too Large",
     415: "Unsupported Media Type",
     429: "Too Many Requests",

@@ -18,6 +18,7 @@ import msgspec
 
 from dragoman.documents.files import file_texts, translated_file
 from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
+from dragoman.documents.segments import file_segments, finished_file, pairs_file, read_finished
 from dragoman.errors import InputError
 from dragoman.serving.forms import read_form, require_few_values
 
@@ -31,6 +32,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         translated_markup,
         file_texts,
         translated_file,
+        file_segments,
+        read_finished,
+        finished_file,
+        pairs_file,
     )
 }
 READY = b"ready"
