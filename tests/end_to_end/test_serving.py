@@ -485,7 +485,7 @@ def test_models_are_loaded_when_asked_for_and_dropped_beyond_the_budget(light: P
         assert [model.pair for model in models.loaded] == [pairs[0], pairs[2]]
 
     folders = [f"{pair.source}:{pair.target}={light}" for pair in pairs]
-    _in_loop(_models(*folders, memory=2 * size), steps)
+    _in_loop(_models(*folders, budget=2 * size), steps)
 
 
 def test_new_weights_are_taken_up_and_damaged_ones_are_not(light: Path, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_terms_of_a_glossary_appear_in_the_lines_that_have_them(
 
 
 def test_a_line_that_the_memory_has_gets_the_translation_there(
-    run_folder: Path, source: Path, tmp_path: Path, capsys: Said
+    run_folder: Path, source: Path, corpus: Corpus, tmp_path: Path, capsys: Said
 ) -> None:
     pairs = _file(tmp_path / "memory.tsv", ["ab c\twrong", "fed cbb\tnear"])
     later = [_file(tmp_path / "later.low", ["ab c"]), _file(tmp_path / "later.up", ["kept"])]
@@ -134,6 +134,9 @@ def test_a_line_that_the_memory_has_gets_the_translation_there(
     assert [entry["memory"]["used"] for entry in entries] == [True, False, False, False]
     [match] = entries[2]["memory"]["matches"]
     assert match == {"source": "fed cbb", "target": "near", "score": 0.8571, "differences": [[[4, 7], [4, 7]]]}
+    learnt = _file(tmp_path / "learnt", corpus.train[0].read_text(encoding="utf-8").splitlines()[:1])
+    assert _translate(run_folder, "-i", learnt, "--memory", run_folder, "--format", "jsonl") == 0
+    assert json.loads(capsys.readouterr().out)["memory"]["used"] is True
 
 
 def test_the_translation_that_agrees_most_comes_first(run_folder: Path, source: Path, capsys: Said) -> None:

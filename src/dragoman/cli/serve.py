@@ -17,7 +17,8 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "dragoman serve LIGHT",
-    "dragoman serve DE-EN EN-DE --port 8000 --memory 500",
+    "dragoman serve DE-EN EN-DE --port 8000 --keep-loaded 500",
+    "dragoman serve DE-EN --memory memory.tmx",
     "dragoman serve de:en=RUN --api-keys keys.txt --rate 60",
 )
 
@@ -66,10 +67,20 @@ def add_options(parser: Parser) -> None:
     models = parser.add_argument_group("models")
     models.add_argument("--preload", action="store_true", help="load models at once; GET /ready is 503 until then")
     models.add_argument(
-        "--memory",
+        "--keep-loaded",
         type=positive_int,
         metavar="MB",
         help="megabytes of models to keep loaded, by the size of their files; the least recently used are unloaded",
+    )
+    models.add_argument(
+        "--memory",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="translation memory: a sentence that is a source in it gets the translation there, and /v1/translate has "
+        "the pairs whose sources are like a sentence. One file of pairs, two (source and target), or a run, for its "
+        "training text; of several models SOURCE:TARGET=FILE names one; may be repeated",
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
@@ -122,6 +133,7 @@ def run(options: argparse.Namespace) -> None:
     """Serve until a signal."""
     from dragoman.serving.key_file import KeyFile
     from dragoman.serving.logs import configure
+    from dragoman.serving.memories import read_memories
     from dragoman.serving.models import Models, ServedFolder
     from dragoman.serving.origins import host_name
     from dragoman.serving.server import serve
@@ -131,7 +143,7 @@ def run(options: argparse.Namespace) -> None:
     key_file = None if options.api_keys is None else KeyFile(options.api_keys)
     settings = Settings(
         threads=options.threads or processors(),
-        memory=None if options.memory is None else options.memory * 10**6,
+        budget=None if options.keep_loaded is None else options.keep_loaded * 10**6,
         max_waiting=options.max_waiting,
         max_characters=options.max_characters,
         max_texts=options.max_texts,
@@ -145,6 +157,7 @@ def run(options: argparse.Namespace) -> None:
         host_names=tuple(map(host_name, options.host_name)),
         trusted_proxies=tuple(options.trusted_proxy),
     )
-    models = Models(folders, threads=settings.threads, memory=settings.memory, device=options.device)
+    memories = read_memories(options.memory, folders)
+    models = Models(folders, threads=settings.threads, budget=settings.budget, device=options.device, memories=memories)
     configure(quiet=options.quiet)
     serve(models, settings, options.host, options.port, preload=options.preload)

@@ -143,7 +143,7 @@ class Memory(Section):
         Corpora,
         doc(
             "translation memory: a line that is a source in it gets the translation there; --format jsonl also has the "
-            f"pairs whose sources are like the line. {PAIRS}; may be repeated",
+            f"pairs whose sources are like the line. {PAIRS}, or a run, for its training text; may be repeated",
             metavar="FILE",
         ),
     ] = ()
@@ -272,8 +272,7 @@ class TranslationRequest(Request, kw_only=True):
             "dictionary": self.unknown.dictionary,
             "unk_rule": self.unknown.unk_rule,
         }
-        memory = {"memory": self.kept.memory} if self.kept.memory else {}
-        return {**options, **memory, **{name: value for name, value in others.items() if value is not None}}
+        return {**options, **{name: value for name, value in others.items() if value is not None}}
 
 
 class Distilled(Section, kw_only=True):

@@ -33,6 +33,7 @@ from dragoman.serving.scheduler import Lane
 from dragoman.text.languages import base_language, language_code
 from dragoman.translation.options import TranslationOptions
 from dragoman.translation.translator import Translator
+from dragoman.translation_memory.memory import Memory
 
 if TYPE_CHECKING:
     from dragoman.model.devices import DeviceName
@@ -72,7 +73,7 @@ class ServedFolder:
             RunError: the folder does not exist, lacks a part, or is damaged.
             ConfigError: its languages are unknown, or are not codes.
         """
-        found = _NAMED.fullmatch(text)
+        found = NAMED.fullmatch(text)
         path = Path(found["path"] if found else text)
         config = _read_config(path)
         if found:
@@ -94,7 +95,8 @@ class ServedFolder:
         return sum(stamp[2] for stamp in map(_stamp, (self.path / name for name in names)) if stamp)
 
 
-_NAMED = re.compile(r"(?P<source>[A-Za-z][A-Za-z0-9_-]*):(?P<target>[A-Za-z][A-Za-z0-9_-]*)=(?P<path>.+)")
+NAMED = re.compile(r"(?P<source>[A-Za-z][A-Za-z0-9_-]*):(?P<target>[A-Za-z][A-Za-z0-9_-]*)=(?P<path>.+)")
+"""What is named for a pair of languages."""
 
 
 def _read_config(path: Path) -> Config:
@@ -125,6 +127,7 @@ class LoadedModel:
     beam: int
     bytes: int
     fingerprint: object
+    memory: Memory | None = None
     _variants: OrderedDict[object, Translator] = field(default_factory=OrderedDict)
 
     def variant(self, options: Mapping[str, object]) -> Translator:
@@ -172,10 +175,11 @@ class Models:
         folders: Sequence[ServedFolder],
         *,
         threads: int = 1,
-        memory: int | None = None,
+        budget: int | None = None,
         device: DeviceName = "auto",
+        memories: Mapping[Pair, Memory] | None = None,
     ) -> None:
-        """`memory` is the budget in bytes.
+        """`budget` is that of the files of loaded models, in bytes; `memories` are translation memories.
 
         Raises:
             ConfigError: two folders have the same languages.
@@ -189,7 +193,8 @@ class Models:
                     "serve one of them, or export an ensemble of both"
                 )
             self._places[folder.pair] = _Place(folder)
-        self._threads, self._memory, self._device = threads, memory, device
+        self._threads, self._budget, self._device = threads, budget, device
+        self._memories = dict(memories or {})
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
         self._one_at_a_time = asyncio.Lock()
 
@@ -240,7 +245,7 @@ class Models:
 
     async def load_all(self) -> None:
         """Load all models that the budget has room for."""
-        room = float("inf") if self._memory is None else self._memory
+        room = float("inf") if self._budget is None else self._budget
         for pair, place in self._places.items():
             room -= place.folder.bytes()
             if room < 0:
@@ -296,10 +301,10 @@ class Models:
 
     def _make_room(self, wanted: _Place) -> None:
         """Drop the models that have not been used for longest until there is room for another."""
-        if self._memory is None:
+        if self._budget is None:
             return
         for place in self._least_recent():
-            if sum(model.bytes for model in self.loaded) + wanted.folder.bytes() <= self._memory:
+            if sum(model.bytes for model in self.loaded) + wanted.folder.bytes() <= self._budget:
                 return
             place.model = None
             event("model unloaded", model=str(place.folder.pair))
@@ -312,7 +317,12 @@ class Models:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later
         run = open_run(folder.path, device=self._device, threads=1 if is_export(folder.path) else self._threads)
         lane = Lane(self._threads if isinstance(run.engine, ConcurrentEngine) else 1)
-        return LoadedModel(folder.pair, run.translator(), run.scorer(), lane, run.config.search.beam, size, fingerprint)
+        translator, memory = run.translator(), self._memories.get(folder.pair)
+        if memory is not None:
+            translator = translator.with_options(memory=memory)
+        return LoadedModel(
+            folder.pair, translator, run.scorer(), lane, run.config.search.beam, size, fingerprint, memory
+        )
 
     async def _in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)

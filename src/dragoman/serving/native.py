@@ -80,6 +80,9 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
     """What speaks most against it, if the confidence is below 0.5."""
     searched_again: bool = False
     """Whether it looped or ran to the longest length and was searched again; left out if not."""
+    from_memory: bool = False
+    """Whether the translation memory has an equal source; then it has no segments and links, and both scores are 0;
+    left out if not."""
     segments: list[str]
     """What the model wrote."""
     segment_spans: list[Span]
@@ -96,6 +99,17 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
     the end. A model that attends after reading a word has no row for the end."""
 
 
+class NearMatch(Struct):
+    """A pair of the translation memory."""
+
+    source: str
+    target: str
+    score: Annotated[float, Meta(ge=0, le=1)]
+    """1 less the edit distance in characters, divided by the length of the longer source; 1 if they are equal."""
+    differences: list[tuple[Span, Span]]
+    """[start, end) in the sentence, and in `source`, of the words that differ."""
+
+
 class Sentence(Struct, kw_only=True):
     """A sentence and its translations, best first."""
 
@@ -105,6 +119,9 @@ class Sentence(Struct, kw_only=True):
     segments: list[str]
     segment_spans: list[Span]
     translations: list[SentenceTranslation]
+    matches: list[NearMatch] | UnsetType = UNSET
+    """Up to three pairs of the translation memory whose sources are like the sentence, best first; left out without
+    any."""
 
 
 class TextResult(Struct, kw_only=True, omit_defaults=True):
@@ -276,6 +293,11 @@ def _sentence(n_best: list[Translation], *, attention: bool) -> Sentence:
         segments=best.source_tokens,
         segment_spans=best.source_spans,
         translations=[_translation(one, attention=attention) for one in n_best],
+        matches=[
+            NearMatch(match.source, match.target, round(match.score, 4), match.differences)
+            for match in best.memory_matches
+        ]
+        or UNSET,
     )
 
 
@@ -289,6 +311,7 @@ def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
         confidence=None if one.confidence is None else round(one.confidence, 4),
         doubt=one.doubt,
         searched_again=one.searched_again,
+        from_memory=one.from_memory,
         segments=one.tokens,
         segment_spans=one.target_spans,
         segment_log_probabilities=one.token_log_probabilities.round(4).tolist(),

@@ -22,6 +22,7 @@ from dragoman.serving.workers import Workers
 from dragoman.text.sentences import Span, replace_sentences
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
+from dragoman.translation_memory.memory import Memory
 
 AUTO = "auto"
 """The source language of texts whose language is to be detected."""
@@ -29,6 +30,9 @@ MAX_WORKERS = 4
 """Processes that read what strangers send; they are started when there is something for them."""
 INLINE_CHARACTERS = 5000
 """Texts that are cut and looked at in the event loop; longer ones elsewhere, so that nobody waits for them."""
+
+MEMORY_CHARACTERS = 2000
+"""Texts of several sentences that are looked up in a translation memory as a whole; longer ones only by sentences."""
 
 Answer = TypeVar("Answer")
 Value = TypeVar("Value")
@@ -138,6 +142,9 @@ class Service:
             spans = sentences_of(texts, pair.source, MAX_SENTENCES)
         else:
             spans = await self.workers.run(sentences_of, texts, pair.source, MAX_SENTENCES)
+        memory = (await self.models.get(pair)).memory
+        if memory is not None:  # it may have a text of several sentences as a whole
+            spans = [_whole(text, own, memory) for text, own in zip(texts, spans, strict=True)]
         lines = [text[slice(*span)] for text, own in zip(texts, spans, strict=True) for span in own]
         found = iter(await self.lines(lines, pair, n_best=n_best, options=options, finish=finish))
         return spans, [[next(found) for _ in own] for own in spans]
@@ -186,6 +193,14 @@ class Service:
                 f"{language_name(source)} ({source})",
             )
         return pair
+
+
+def _whole(text: str, spans: list[Span], memory: Memory) -> list[Span]:
+    """The span of a text of several sentences that is in a memory; else those of its sentences."""
+    if len(spans) < 2 or spans[-1][1] - spans[0][0] > MEMORY_CHARACTERS:
+        return spans
+    start, end = spans[0][0], len(text.rstrip())
+    return spans if memory.exact(text[start:end]) is None else [(start, end)]
 
 
 def by_pair(directions: Sequence[Direction]) -> dict[Pair, list[int]]:

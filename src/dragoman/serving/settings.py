@@ -20,7 +20,7 @@ class Settings:
 
     threads: int = 1
     """Batches that are computed at once."""
-    memory: int | None = None
+    budget: int | None = None
     """Bytes of models, as their files have them, that are kept loaded; None for no limit."""
     max_waiting: int = 2000
     """Sentences that wait, of each request at most 100 counted; a request that finds as many is refused with 503."""

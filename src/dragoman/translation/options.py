@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from dragoman.config.building import validated
 from dragoman.config.sampling import Sampling
@@ -18,6 +18,9 @@ from dragoman.errors import ConfigError, OptionError, did_you_mean
 from dragoman.requests.rules import refuse
 from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES
 from dragoman.translation.unknown_words import UnknownRule
+
+if TYPE_CHECKING:
+    from dragoman.translation_memory.memory import Memory
 
 
 class TranslationOptions(TypedDict, total=False):
@@ -52,8 +55,8 @@ class TranslationOptions(TypedDict, total=False):
     """Words and phrases that are never produced."""
     glossary: str | Path | Mapping[str, str]
     """A glossary file, or source terms with the translations that must appear where they occur."""
-    memory: str | Path | GivenCorpora | Mapping[str, str]
-    """A translation memory: a file of pairs, corpora, or sources with their translations."""
+    memory: str | Path | GivenCorpora | Mapping[str, str] | Memory
+    """A translation memory: a file of pairs, corpora, sources with their translations, or one that was made before."""
     replace_unk: bool
     """Replace unknown words by the dictionary translation or a copy of the aligned source word."""
     dictionary: str | Path | Mapping[str, str]

@@ -21,7 +21,7 @@ from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import EncodedLine, SourceEncoder
 
 if TYPE_CHECKING:
-    from dragoman.translation_memory.memory import MemoryMatch, TranslationMemory
+    from dragoman.translation_memory.memory import Memory, MemoryMatch
 
 
 class PreparedLine(NamedTuple):
@@ -66,7 +66,7 @@ class LinePreparation:
     banned: Sequence[list[int]] = ()
     """The segments of words and phrases that are never produced."""
     glossary: Glossary | None = None
-    memory: TranslationMemory | None = None
+    memory: Memory | None = None
 
     def __post_init__(self) -> None:
         for term in self.glossary.terms if self.glossary else ():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from rapidfuzz.distance import Levenshtein
 
@@ -40,7 +41,10 @@ class MemoryMatch:
 
 
 class TranslationMemory:
-    """Pairs by the normal form of their sources; of several pairs with one source the last counts."""
+    """Pairs by the normal form of their sources; of several pairs with one source the last counts.
+
+    Several threads may look up and add pairs at once.
+    """
 
     def __init__(self, pairs: Iterable[tuple[str, str]], normal_form: Callable[[str], str]) -> None:
         """Sources and targets; blank ones are passed over. `normal_form` gives that of a source."""
@@ -49,6 +53,7 @@ class TranslationMemory:
         self._sources: list[str] = []
         self._targets: list[str] = []
         self._index = SimilarTexts()
+        self._lock = Lock()
         for source, target in pairs:
             self.add(source, target)
 
@@ -60,40 +65,68 @@ class TranslationMemory:
         form = self._form(source)
         if is_blank(form) or is_blank(target):
             return
-        number = self._numbers.setdefault(form, len(self._sources))
-        if number < len(self._sources):
-            self._sources[number], self._targets[number] = source, target
-            return
-        self._sources.append(form if form == source else source)  # one string where they are equal
-        self._targets.append(target)
-        self._index.add(form)
+        with self._lock:
+            number = self._numbers.setdefault(form, len(self._sources))
+            if number < len(self._sources):
+                self._sources[number], self._targets[number] = source, target
+                return
+            self._sources.append(form if form == source else source)  # one string where they are equal
+            self._targets.append(target)
+            self._index.add(form)
 
     def exact(self, line: str) -> str | None:
         """The target of the source that is this line, None without one."""
-        number = self._numbers.get(self._form(line))
-        return None if number is None else self._targets[number]
+        form = self._form(line)
+        with self._lock:
+            number = self._numbers.get(form)
+            return None if number is None else self._targets[number]
 
     def near(self, line: str, count: int = 3) -> list[MemoryMatch]:
         """Up to `count` pairs with a score of at least `LEAST`, best first."""
-        return [
-            MemoryMatch(
-                self._sources[number], self._targets[number], score, differing_words(line, self._sources[number])
-            )
-            for number, score in self._index.find(self._form(line), LEAST, count)
-        ]
+        form = self._form(line)
+        with self._lock:
+            found = [
+                (self._sources[number], self._targets[number], score)
+                for number, score in self._index.find(form, LEAST, count)
+            ]
+        return [MemoryMatch(source, target, score, differing_words(line, source)) for source, target, score in found]
 
     def _form(self, line: str) -> str:
         return as_read(self._normal_form(line))
 
 
+class LayeredMemory:
+    """Several memories, of which the first that has a source counts."""
+
+    def __init__(self, *layers: TranslationMemory) -> None:
+        self._layers = layers
+
+    def exact(self, line: str) -> str | None:
+        """As `TranslationMemory.exact`."""
+        return next((found for layer in self._layers if (found := layer.exact(line)) is not None), None)
+
+    def near(self, line: str, count: int = 3) -> list[MemoryMatch]:
+        """As `TranslationMemory.near`."""
+        found: dict[str, MemoryMatch] = {}
+        for layer in self._layers:
+            for match in layer.near(line, count):
+                found.setdefault(as_read(match.source), match)
+        return sorted(found.values(), key=lambda match: -match.score)[:count]
+
+
+Memory = TranslationMemory | LayeredMemory
+
+
 def make_memory(
-    given: str | Path | GivenCorpora | Mapping[str, str], normal_form: Callable[[str], str]
-) -> TranslationMemory:
+    given: str | Path | GivenCorpora | Mapping[str, str] | Memory, normal_form: Callable[[str], str]
+) -> Memory:
     """The memory of a file of pairs, of several corpora as for training, or of a mapping of sources to translations.
 
     Raises:
         InputError: as for `read_pairs`.
     """
+    if isinstance(given, TranslationMemory | LayeredMemory):
+        return given
     if isinstance(given, Mapping):
         return TranslationMemory(given.items(), normal_form)
     corpora = [[given]] if isinstance(given, str | Path) else given

@@ -16,9 +16,8 @@ from dragoman.stored_files import read_regular
 from dragoman.text.document_names import DOCUMENTS, document_kind
 from dragoman.text.lines import not_found, replace_file
 from dragoman.translation.translator import Translator
-from dragoman.workflows.constraint_files import banned_words
 from dragoman.workflows.loading import load
-from dragoman.workflows.translation import warn_of_searched_again, warn_of_truncated
+from dragoman.workflows.translation import requested_translator, warn_of_searched_again, warn_of_truncated
 from dragoman.workflows.unexpected_text import checked_lines
 
 log = logging.getLogger(__name__)
@@ -41,10 +40,7 @@ def translate_document_file(request: TranslationRequest) -> None:
     _opened(path, Languages())  # a damaged file is told before a model is loaded
     shortlist = not request.searching.no_shortlist
     models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
-    models.require_attention(request.options())
-    ban = banned_words(request.constraints.ban, request.constraints.ban_file)
-    translator = models.translator(request.searching.search)
-    translator = translator.with_options(**request.translator_options(), ban=ban)
+    translator = requested_translator(request, models)
     text = models.first.config.text
     languages = Languages(text.source.language or "", text.target.language or "")
     sentences = sentences_in(_opened(path, languages), translator, languages.source)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from dragoman.corpora.reading import reading_corpora
 from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
-from dragoman.runs.opening import Run, open_models
+from dragoman.runs.opening import OpenedModels, Run, open_models
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 from dragoman.workflows.constraint_files import banned_words, read_constraints
@@ -35,6 +34,30 @@ class TranslatedLine(NamedTuple):
     """Its translations, best first; none for a line of several sentences."""
     sentences: Sequence[Translation]
     """The best of each of its sentences."""
+
+
+def requested_translator(request: TranslationRequest, models: OpenedModels) -> Translator:
+    """The translator of opened models, with all options of a request.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `Translator.with_options` and `open_memory`.
+    """
+    models.require_attention(request.options())
+    ban = banned_words(request.constraints.ban, request.constraints.ban_file)
+    translator = models.translator(request.searching.search)
+    translator = translator.with_options(**request.translator_options(), ban=ban)
+    if not request.kept.memory:
+        return translator
+    from dragoman.runs.memories import open_memory
+
+    text, corpora = models.first.config.text, request.corpora
+    languages = [one for one in (text.source.language, text.target.language) if one is not None]
+    say = Console(quiet=request.general.quiet).info
+    # The sides of a file with several languages are those of the run.
+    with reading_corpora(
+        corpora.columns, languages=languages if len(languages) == 2 else None, encoding=corpora.encoding, say=say
+    ):
+        return translator.with_options(memory=open_memory(request.kept.memory, models.first.source.formed))
 
 
 class TextTranslation:
@@ -73,11 +96,7 @@ class TextTranslation:
             import dragoman.translation.paragraphs  # noqa: F401
         shortlist = not request.searching.no_shortlist
         models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
-        models.require_attention(request.options())
-        ban = banned_words(request.constraints.ban, request.constraints.ban_file)
-        translator = models.translator(request.searching.search)
-        with self._memory_read(models.first):
-            translator = translator.with_options(**request.translator_options(), ban=ban)
+        translator = requested_translator(request, models)
         if request.files.paragraphs:
             language = models.first.config.text.source.language
             return lambda lines, paused: self._paragraphs(translator, language, lines, paused), models.first
@@ -93,16 +112,6 @@ class TextTranslation:
                 yield TranslatedLine(chosen[0].text, chosen, chosen[:1])
 
         return translate, models.first
-
-    def _memory_read(self, run: Run) -> AbstractContextManager[None]:
-        """How the files of a translation memory are read: the sides of one with several languages are the run's."""
-        text, corpora = run.config.text, self._request.corpora
-        languages = (text.source.language, text.target.language)
-        say = Console(quiet=self._request.general.quiet).info
-        named = [language for language in languages if language is not None]
-        return reading_corpora(
-            corpora.columns, languages=named if len(named) == 2 else None, encoding=corpora.encoding, say=say
-        )
 
     def _paragraphs(
         self, translator: Translator, language: str | None, lines: Iterable[str], paused: Paused
