@@ -21,3 +21,13 @@ export function directionOf(text, otherwise = "ltr") {
 }
 
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/** "rtl" for a language that is written from right to left. */
+export function languageDirection(code) {
+  try {
+    const locale = new Intl.Locale(code);
+    return (locale.getTextInfo?.() ?? locale.textInfo).direction;
+  } catch {
+    return "ltr";
+  }
+}

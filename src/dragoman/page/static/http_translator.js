@@ -9,14 +9,25 @@
 //   complete(request, signal)  promises the JSON of POST /v1/complete for its JSON body
 //   detects                    whether a source "auto" is possible
 //   setKey(key)                optional: the API key of the requests that follow
+//   glossaries                 whether requests may have one
 //   translateFile(file, source, target, signal)
 //                              optional: promises {name, url} of the translated file
+//   openDocument(file, source, target, signal)
+//                              optional: promises the JSON of POST /v1/documents
+//   finishDocument(facts, segments, form, signal)
+//                              optional: promises {name, blob} of the document with the targets of its segments; `facts`
+//                              has the file, the languages and the digest
+//   correct(request, signal)   optional: promises the JSON of POST /v1/corrections for its JSON body
+//   corrections(source, target, signal)
+//                              optional: promises the JSON of GET /v1/corrections without the corrections
 //
 // Requests and results have exactly the fields that /spec describes; spans count code points. `signal` is an
 // AbortSignal: once it is aborted, promises reject with its reason and work on them stops. All other failures are
 // a TranslatorError. `report({loaded, total})` may be called, in bytes, while the translator fetches what it needs.
 
 import { TranslatorError } from "./translator_error.js";
+
+const NONE = 999999999; // the number of a correction that none follows
 
 export function createTranslator() {
   return new HttpTranslator();
@@ -26,6 +37,7 @@ class HttpTranslator {
   #key = "";
 
   detects = true;
+  glossaries = true;
 
   setKey(key) {
     this.#key = key;
@@ -48,33 +60,59 @@ class HttpTranslator {
   }
 
   async translateFile(file, source, target, signal) {
-    const body = new FormData();
-    body.append("file", file);
-    body.append("source", source);
-    body.append("target", target);
-    if (this.#key) body.append("api_key", this.#key);
+    const body = this.#form({ file, source, target });
     const { translatedFileUrl } = await this.#fetch("translate_file", { method: "POST", body, signal });
     const { pathname } = new URL(translatedFileUrl); // its host may be that of a proxy
     return { name: pathname.slice(pathname.lastIndexOf("/") + 1), url: pathname };
   }
 
+  correct(request, signal) {
+    return this.#post("v1/corrections", request, signal);
+  }
+
+  corrections(source, target, signal) {
+    const query = new URLSearchParams({ source, target, after: NONE });
+    return this.#fetch(`v1/corrections?${query}`, { headers: this.#authorization(), signal });
+  }
+
+  #form(fields) {
+    const body = new FormData();
+    for (const [name, value] of Object.entries(fields)) body.append(name, value);
+    if (this.#key) body.append("api_key", this.#key);
+    return body;
+  }
+
+  #authorization() {
+    return this.#key ? { Authorization: `Bearer ${this.#key}` } : {};
+  }
+
   #post(path, request, signal) {
-    const headers = { "Content-Type": "application/json" };
-    if (this.#key) headers.Authorization = `Bearer ${this.#key}`;
+    const headers = { "Content-Type": "application/json", ...this.#authorization() };
     return this.#fetch(path, { method: "POST", headers, body: JSON.stringify(request), signal });
   }
 
   async #fetch(path, options) {
+    const response = await this.#answer(path, options);
+    try {
+      return await response.json();
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      throw new TranslatorError("unreachable", String(error)); // it broke off, or a proxy wrote it
+    }
+  }
+
+  /** A response that is no failure. */
+  async #answer(path, options) {
     let response, answer;
     try {
       response = await fetch(path, { ...options, credentials: "same-origin", redirect: "error" });
+      if (response.ok) return response;
       answer = await response.json();
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // No answer, one that broke off, or one that a proxy wrote.
-      if (!response || response.ok || response.status >= 502) throw new TranslatorError("unreachable", String(error));
+      if (!response || response.status >= 502) throw new TranslatorError("unreachable", String(error));
     }
-    if (response.ok) return answer;
     const message = answer?.detail ?? answer?.error ?? `HTTP ${response.status}`;
     throw new TranslatorError(kindOf(response.status, message), message, retryAfter(response));
   }

@@ -6,11 +6,11 @@ import { acceptDrops, suffixOf, textOf } from "./files.js";
 import { heatMap } from "./heat_map.js";
 import { beginNew, prepareHistory, remember } from "./history.js";
 import { LanguageChoice } from "./language_choice.js";
-import { formatted, message, pageLanguages, preferredLanguage, setPageLanguage } from "./messages.js";
+import { formatted, message } from "./messages.js";
 import { describeCertainty, describePoint, listAlternatives, listConstraints } from "./notes.js";
 import { markActive, onPoint, placeOf, showDocument, shownSentences, showTyping } from "./panes.js";
+import { preparePreferences } from "./preferences.js";
 import { AUTO, Session } from "./session.js";
-import { keep, kept } from "./storage.js";
 import { createTranslator } from "./translator.js";
 import { TranslatorError } from "./translator_error.js";
 import { bareWord, closeWordDialog, openWordDialog } from "./word_dialog.js";
@@ -326,28 +326,6 @@ find("key-form").addEventListener("submit", (event) => {
 });
 addEventListener("online", () => update());
 
-// Preferences
-
-function setTheme(theme) {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  find("theme").value = theme;
-}
-
-find("theme").addEventListener("change", () => {
-  setTheme(find("theme").value);
-  keep("theme", find("theme").value);
-});
-find("page-language").replaceChildren(...pageLanguages().map(([value, name]) => make("option", { value, textContent: name, lang: value })));
-find("page-language").addEventListener("change", () => {
-  const code = find("page-language").value;
-  keep("pageLanguage", code);
-  setPageLanguage(code);
-  languages?.rename();
-  count();
-  if (shown) show(shown);
-});
-
 async function begin() {
   try {
     translator ??= await createTranslator(showLoading);
@@ -368,10 +346,11 @@ async function begin() {
   }
 }
 
-setTheme(kept("theme", "auto"));
-const pageLanguage = kept("pageLanguage", preferredLanguage(navigator.languages));
-setPageLanguage(pageLanguage);
-find("page-language").value = document.documentElement.lang;
+preparePreferences(() => {
+  languages?.rename();
+  count();
+  if (shown) show(shown);
+});
 showTyping();
 find("not-started").remove(); // all scripts are there
 begin();

@@ -1,7 +1,7 @@
 // Both texts as words that can be pointed at: a mirror that lies behind the source field, and the translation.
 
 import { UNCERTAIN } from "./aligned_text.js";
-import { directionOf, find, make } from "./dom.js";
+import { directionOf, find, languageDirection, make } from "./dom.js";
 import { message } from "./messages.js";
 
 const source = find("source");
@@ -143,16 +143,6 @@ export function placeOf(element) {
 
 function focusedPlace() {
   return document.activeElement?.parentElement?.parentElement === target ? placeOf(document.activeElement) : null;
-}
-
-/** "rtl" for a language that is written from right to left. */
-export function languageDirection(code) {
-  try {
-    const locale = new Intl.Locale(code);
-    return (locale.getTextInfo?.() ?? locale.textInfo).direction;
-  } catch {
-    return "ltr";
-  }
 }
 
 // Pointing: with the mouse at either side, with the caret or a tap in the source, with the keyboard in the translation.
