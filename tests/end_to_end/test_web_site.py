@@ -116,6 +116,30 @@ def _requests(*requests: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def test_the_desk_works_without_a_server(site: Path, visit: Callable[..., Any]) -> None:
+    with serving(site) as host:
+        page = visit(host)
+        page.goto(f"{host.address}desk.html")
+        page.locator("body[data-ready]").wait_for()
+        page.fill("#pasted", "ab c\n\nfed\nab c\n")
+        page.click("#begin")
+        page.wait_for_function(SHOWS, arg=[".row:nth-child(3) .row-target", "AB C"])
+        page.fill("#target-field", "one")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_function(SHOWS, arg=[".row:nth-child(3) .row-target", "one"])
+        page.locator("#target-field").press("Control+Enter")
+        found = {}
+        for form in ("document", "xliff", "tmx"):
+            page.click("#finish")
+            with page.expect_download() as download:
+                page.click(f'[data-form="{form}"]')
+            found[download.value.suggested_filename] = Path(download.value.path()).read_text(encoding="utf-8")
+    assert found["text_en.txt"] == "one\n\nFED\none\n"
+    assert found["text_en.tmx"].count("<tu>") == 2
+    assert found["text_en.xlf"].count('state="final"') == 2
+    assert found["text_en.xlf"].count('state="needs-review-translation"') == 1
+
+
 def test_translations_are_those_of_python(site: Path, visit: Callable[..., Any]) -> None:
     requests = _requests(
         {"text": TEXT, "n_best": 3, "attention": True},

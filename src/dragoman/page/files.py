@@ -1,7 +1,8 @@
-"""The files of the page, in `static/`: HTML, a style sheet, and JavaScript modules as browsers read them.
+"""The files of the pages, in `static/`: HTML, style sheets, and JavaScript modules as browsers read them.
 
-They name each other relatively, so that they work at any address. `translator.js` alone decides what translates for
-the page; `http_translator.js` begins with the interface of that.
+`index.html` translates text while one types, `desk.html` a document segment by segment. The files name each other
+relatively, so that they work at any address. `translator.js` alone decides what translates for the pages;
+`http_translator.js` begins with the interface of that.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from msgspec import Struct
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.export.writing import ExportOptions, prepare, write_model
 from dragoman.inputs import unnoted
-from dragoman.page.files import CONTENT_SECURITY_POLICY, INDEX, page_files
+from dragoman.page.files import CONTENT_SECURITY_POLICY, page_files
 from dragoman.runs.opening import Run
 from dragoman.stored_files import JsonFile, read_json, sha256_of
 from dragoman.text.segmentation.characters import CharacterSegmentation
@@ -140,7 +140,7 @@ def _require_segmentations(run: Run) -> None:
 def _write_page(folder: Path, languages: tuple[str, str]) -> None:
     content = {name: data for name, data in page_files().items() if name not in UNUSED}
     content |= _files_below(files("dragoman.website") / "static")
-    content[INDEX] = _with_policy(content[INDEX])
+    content |= {name: _with_policy(data) for name, data in content.items() if name.endswith(".html")}
     name, icon = f"Dragoman {'-'.join(languages)}", {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"}
     names = {"name": name, "short_name": name, "start_url": ".", "scope": ".", "display": "standalone", "icons": [icon]}
     content[MANIFEST] = json.dumps(names, indent=1).encode()
@@ -159,10 +159,10 @@ def _files_below(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
     return content
 
 
-def _with_policy(index: bytes) -> bytes:
+def _with_policy(page: bytes) -> bytes:
     policy = "; ".join(f"{name} {value}" for name, value in POLICY.items())
     added = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n  <link rel="manifest" href="{MANIFEST}">'
-    text = index.decode()
+    text = page.decode()
     assert text.count(_HEAD) == 1
     return text.replace(_HEAD, f"{_HEAD}\n  {added}").encode()
 

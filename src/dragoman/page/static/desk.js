@@ -12,7 +12,7 @@ import { open as openSearch, prepareSearch } from "./desk_search.js";
 import { openStore } from "./desk_store.js";
 import { DeskTranslation, fromMemory } from "./desk_translation.js";
 import { find } from "./dom.js";
-import { acceptDrops } from "./files.js";
+import { acceptDrops, suffixOf } from "./files.js";
 import { LanguageChoice } from "./language_choice.js";
 import { formatted, message } from "./messages.js";
 import { preparePreferences } from "./preferences.js";
@@ -72,7 +72,7 @@ async function begin(file) {
     show(facts, segments);
   } catch (error) {
     showDone();
-    if (error instanceof TypeError) return tell(message("notSupported", file.name, (settings.supportedFilesFormat?.length ? settings.supportedFilesFormat : [".txt"]).join(" ")));
+    if (error instanceof TypeError) return tell(suffixOf(file.name) === ".txt" ? message("notText", file.name) : message("notSupported", file.name, ".txt"));
     showFailure(error, () => begin(file));
     if (!(error instanceof TranslatorError)) throw error;
   }

@@ -66,6 +66,20 @@ class HttpTranslator {
     return { name: pathname.slice(pathname.lastIndexOf("/") + 1), url: pathname };
   }
 
+  openDocument(file, source, target, signal) {
+    return this.#fetch("v1/documents", { method: "POST", body: this.#form({ file, source, target }), signal });
+  }
+
+  async finishDocument({ file, source, target, digest }, segments, form, signal) {
+    const isLeft = (one) => one.origin === "file" || !one.target || (form === "tmx" && !one.confirmed);
+    const targets = JSON.stringify(segments.map((one) => (isLeft(one) ? null : one.target)));
+    const confirmed = JSON.stringify(segments.map((one) => one.confirmed));
+    const body = this.#form({ file, source, target, digest, targets, confirmed, form });
+    const response = await this.#answer("v1/documents/finished", { method: "POST", body, signal });
+    const name = /filename="([^"]*)"/.exec(response.headers.get("Content-Disposition"))?.[1] ?? file.name;
+    return { name, blob: await response.blob() };
+  }
+
   correct(request, signal) {
     return this.#post("v1/corrections", request, signal);
   }

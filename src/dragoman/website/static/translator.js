@@ -37,6 +37,7 @@ class BrowserTranslator {
   #pair = []; // source and target: {code, name}
 
   detects = false;
+  glossaries = false;
 
   constructor(report) {
     this.#report = report;
