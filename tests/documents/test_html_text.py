@@ -106,7 +106,7 @@ def test_an_element_that_ends_inside_of_a_sentence_is_divided() -> None:
         AlignedTranslation("Eins zwei.", [(0, 3), (4, 7)], [(0, 4), (5, 9)], [0, 1]),
         AlignedTranslation("Vier drei.", [(0, 5), (6, 10)], [(0, 4), (5, 9)], [1, 0]),
     ]
-    assert render(document, text, spans, sentences) == "<b>Eins zwei</b>. Vier <b>drei</b>."
+    assert render(document, text, spans, sentences) == "<b>Eins zwei.</b> Vier <b>drei</b>."
 
 
 def test_pages_keep_their_elements() -> None:
@@ -135,9 +135,25 @@ def test_pages_keep_their_elements() -> None:
         ("nimm <code>a(x)</code>, dann <kbd>b</kbd>", "NIMM <code>a(x)</code>, DANN <kbd>b</kbd>"),
         ("<pre>a <b>b</b></pre>c<textarea>d</textarea>", "<pre>a <b>b</b></pre>C<textarea>d</textarea>"),
         ("<td>2018<td>1.234,50<td>15 %<td>03.05.2020<td>a", "<td>2018<td>1.234,50<td>15 %<td>03.05.2020<td>A"),
+        ("mit <code>&lt;</code>, <code>&gt;</code> und", "MIT <code>&lt;</code>, <code>&gt;</code> UND"),
+        # punctuation stays inside of elements and beside them
+        ("<b>Achtung:</b> hier", "<b>ACHTUNG:</b> HIER"),
+        ("siehe <a href=x>„Haus“</a><!-- a --> (<i>neu</i>)", "SIEHE <a href=x>„HAUS“</a><!-- a --> (<i>NEU</i>)"),
+        ("die Datei '<x>' fehlt (<y> oder <z>)", "DIE DATEI '<x>' FEHLT (<y> ODER <z>)"),
+        # symbols are no words, links of a menu are not one
+        ("<h2>Hund<a href=x>§</a></h2><i>★</i> neu", "<h2>HUND<a href=x>§</a></h2><i>★</i> NEU"),
+        ("<a href=x>Start</a><a href=y>Hilfe</a>", "<a href=x>START</a><a href=y>HILFE</a>"),
         # elements that overlap
         ("<b>ein <i>Hund</b> hier</i> weg", "<b>EIN <i>HUND</b> HIER</i> WEG"),
     ):
         assert translated_html(source) == expected, source
         assert translated_html(source, same) == source, source
+    # words that stay as they are, such as names, keep the elements within them
+    for source in (
+        "die <a href=x>core</a>::<wbr><a href=y>fmt</a>",
+        "ein <b>D</b>ragoman",
+        "die Donau<wbr>dampfer",
+        "drei <code>x</code>s, der<code>y z</code>-<code>z</code>를 da",
+    ):
+        assert translated_html(source, same) == source
     assert translated_html("<b>d</b>ragoman <b>gu</b>t") == "<b>DRAGOMAN</b> <b>GUT</b>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 
@@ -11,6 +12,8 @@ from dragoman.documents.files import open_document
 from dragoman.documents.html_text import Xml, spans_of_words
 from dragoman.documents.markup import markup_sentences, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
+from dragoman.text.scripts import LETTER_WITHOUT_SPACES
+from dragoman.text.sentences import Span
 
 Change = Callable[[str], str]
 
@@ -34,11 +37,18 @@ def reversed_words(text: str) -> str:
 def aligned_as(sentence: str, change: Change) -> AlignedTranslation:
     """A sentence as its own translation, word by word."""
     text = change(" ".join(sentence.split()))
-    source, target = list(spans_of_words(sentence)), list(spans_of_words(text))
+    source, target = _units(sentence), _units(text)
     links: list[int | None] = [number if number < len(source) else None for number in range(len(target))]
     if change is reversed_words:
         links.reverse()
     return AlignedTranslation(text, source, target, links)
+
+
+def _units(text: str) -> list[Span]:
+    """Words, or the characters of a text without spaces."""
+    if LETTER_WITHOUT_SPACES.search(text):
+        return [found.span() for found in re.finditer(r"[^\W\d_]|\d+", text)]
+    return list(spans_of_words(text))
 
 
 def translated_html(text: str, change: Change = upper, language: str = "de", xml: Xml | None = None) -> str:

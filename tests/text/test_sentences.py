@@ -37,6 +37,15 @@ def test_ordinals_and_quotations_are_not_cut() -> None:
     assert _sentences("「行く。」「来る。」", "ja") == ["「行く。」", "「来る。」"]
 
 
+def test_a_mark_within_a_word_ends_no_sentence() -> None:
+    for text in (
+        "Made with OpenOffice.Org 3 and draw.Image.",
+        "Is XL_AXIS.MAXIMUM set?",
+        "It takes !Unsafe and ?Sized.",
+    ):
+        assert _sentences(text) == [text]
+
+
 def test_what_has_no_letter_is_no_sentence() -> None:
     assert not _sentences("2018\n1.234,50\n15 %\n03.05.2020\n+49 30 123456\n-")
     assert _sentences("42\nRoom 42") == ["Room 42"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ _SCOPES = frozenset(("div", "dl", "menu", "ol", "ruby", "select", "table", "ul")
 MAX_ELEMENTS = 200
 """Elements of one text; where there are more, tags end it."""
 _SPACE = " \t\n\r\f"
+_MARKS = frozenset("§¶†‡•·")
+"""Punctuation that is none of a sentence."""
 
 
 @dataclass(eq=False)
@@ -278,6 +281,7 @@ class _Reader:
         self._order = 0
         self._ended: int | None = None
         """Where the last end tag of the text stands."""
+        self._ended_name = ""
 
     def read(self) -> None:
         """Read the source."""
@@ -312,6 +316,8 @@ class _Reader:
                 between = self._text.raw[self._ended :]
                 if not between or ("".join(between).isspace() and "\n" in "".join(between)):
                     self._end_text()  # <name>a</name><name>b</name> are two texts
+            elif self._xml is None and self._begins_another_text(token):
+                self._end_text()
             place = len(self._text.raw)
             element = Element(place, place, raw, self._next_order())
             self._open.append(_Opened(name, element, token.start, len(self._text.elements)))
@@ -322,7 +328,18 @@ class _Reader:
         else:
             self._mark(raw)
         if kind in ("start", "end"):
-            self._ended = len(self._text.raw) if kind == "end" else None
+            self._ended, self._ended_name = (len(self._text.raw), name) if kind == "end" else (None, "")
+
+    def _begins_another_text(self, token: _Token) -> bool:
+        """Whether a tag begins a link that touches an element before it, or an element that touches a link: links of a
+        menu are no word."""
+        return (
+            self._ended == len(self._text.raw) > 0
+            and "a" in (token.name, self._ended_name)
+            and token.name not in INDICES
+            and self._text.raw[-1].isalnum()
+            and self._source[token.end : token.end + 1].isalnum()
+        )
 
     def _add(self, raw: str) -> None:
         for found in re.finditer(rf"(?P<space>[{_SPACE}]+)|[^{_SPACE}]+", raw):
@@ -361,11 +378,14 @@ class _Reader:
             element.kept, element.close = self._source[opened.start : end], ""
 
     def _is_index(self, name: str, element: Element) -> bool:
-        """Whether an element belongs to the word before it; its characters are taken out of the text."""
-        if self._xml is not None or element.end - element.start > INDICES.get(name, -1):
+        """Whether an element belongs to the word before it, or is a symbol; its characters leave the text."""
+        if self._xml is not None:
             return False
-        if name in ("sub", "sup") and " " in self._characters[element.start :]:
-            return False
+        if not all(map(_is_symbol, self._characters[element.start :])):
+            if element.end - element.start > INDICES.get(name, -1):
+                return False
+            if name in ("sub", "sup") and " " in self._characters[element.start :]:
+                return False
         del self._characters[element.start :], self._text.raw[element.start :]
         element.end = self._word_end = element.start
         return True
@@ -410,6 +430,11 @@ class _Reader:
         self._text, self._characters, self._open = Text(), [], []
         self._open_names.clear()
         self._word_end, self._ended = 0, None
+
+
+def _is_symbol(character: str) -> bool:
+    """Whether a character is a picture or a mark of its own, such as a star, and no punctuation of a sentence."""
+    return character in _MARKS or unicodedata.category(character) in ("So", "Sm", "Mn", "Cf")
 
 
 def _keep_words_with_indices(text: Text) -> None:

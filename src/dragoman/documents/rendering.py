@@ -26,9 +26,6 @@ MAX_GAP = 2
 """Words between two parts of an element that are included in it."""
 
 
-_CLOSING = ".,;:!?)]}"
-
-
 class AlignedTranslation(NamedTuple):
     """A translated sentence; spans are [start, end) in characters of each side."""
 
@@ -139,6 +136,31 @@ def _with_marks(pieces: Iterable[_Piece], elements: Sequence[Element]) -> str:
     return "".join([*result, *(mark for _, _, mark in waiting)])
 
 
+class _Tag(NamedTuple):
+    """A tag between two words of the translation."""
+
+    markup: str
+    between: str
+    """What stands between it and its word in the source."""
+    following: str = ""
+    """What has to follow it."""
+    otherwise: str = ""
+    """How it is written where the translation has something else there; empty where that makes no difference."""
+
+
+class _Alone(NamedTuple):
+    """An element that stands alone beside a word of the translation."""
+
+    element: Element
+    source: int
+    """The word of the source with which that is linked."""
+
+    @property
+    def has_no_words(self) -> bool:
+        """Whether the source has no words in it either."""
+        return self.element.start == self.element.end
+
+
 class _Sentence:
     """The rendering of a sentence with the elements inside of it."""
 
@@ -147,56 +169,147 @@ class _Sentence:
     ) -> None:
         """`start` is the place of the sentence in the text."""
         self._document, self._text = document, text
-        self._sentence = sentence
+        limits = {place - start for element in elements for place in (element.start, element.end)}
+        self._sentence = _cut(sentence, text[start:], sorted(limits))
         self._elements = elements
         self._start = start
-        self._units = [(first + start, end + start) for first, end in sentence.source_units]
+        self._units = [(first + start, end + start) for first, end in self._sentence.source_units]
         self._stacks = self._filled(self._linked_stacks())
-        self._before: dict[int, list[Element]] = {}
+        self._before: dict[int, list[_Alone]] = {}
         """The elements that stand alone before a word of the translation."""
-        self._after: dict[int, list[Element]] = {}
+        self._after: dict[int, list[_Alone]] = {}
         present = {id(element) for stack in self._stacks for element in stack}
         for element in sorted(elements, key=lambda element: element.order):
             if id(element) not in present:
-                place, behind = self._point(element)
-                (self._after if behind else self._before).setdefault(place, []).append(element)
+                place, behind, source = self._point(element)
+                (self._after if behind else self._before).setdefault(place, []).append(_Alone(element, source))
 
     def render(self) -> str:
         """The translation with its tags."""
         text, place = self._sentence.text, 0
         result: list[str] = []
-        kept: set[int] = set()
+        words = self._words()
         stacks = [[element for element in stack if element.kept is None] for stack in self._stacks]
+        ends: list[_Tag] = []
+        """What ends behind the word before."""
         for number, (start, end) in enumerate(self._sentence.target_units):
             stack = stacks[number]
-            held = next((element for element in self._stacks[number] if element.kept is not None), None)
-            if held is None or id(held) not in kept:
-                result.append(self._document.escape(text[place:start]))
+            begins: list[_Tag] = []
             waiting = self._before.get(number, [])
             for element in stack[len(_common(stacks[number - 1], stack)) if number else 0 :]:
-                result += [self._alone(one, " ") for one in waiting if not element.encloses(one)]
-                waiting = [one for one in waiting if element.encloses(one)]
-                result.append(element.open)
-            result += [self._alone(one, " ") for one in waiting]
-            if held is None:
-                result.append(self._document.escape(text[start:end]))
-            elif id(held) not in kept:
-                result.append(held.kept or "")
-                kept.add(id(held))
+                begins += [self._in_front(one) for one in waiting if not element.encloses(one.element)]
+                waiting = [one for one in waiting if element.encloses(one.element)]
+                begins.append(_Tag(element.open, self._begun(element, self._sentence.sources[number])))
+            begins += map(self._in_front, waiting)
+            result += self._gap(text[place:start] if words[number] is not None else "", ends, begins)
+            result.append(words[number] or "")
+            ends = []
             waiting = self._after.get(number, [])
             following = stacks[number + 1] if number + 1 < len(stacks) else []
             for element in reversed(stack[len(_common(stack, following)) :]):
-                result += [self._behind(one) for one in waiting if element.encloses(one)]
-                waiting = [one for one in waiting if not element.encloses(one)]
-                result.append(element.close)
-            result += map(self._behind, waiting)
+                inside = [self._behind(one) for one in waiting if element.encloses(one.element)]
+                waiting = [one for one in waiting if not element.encloses(one.element)]
+                between = "" if inside else self._ended(element, self._sentence.sources[number])
+                ends += [*inside, _Tag(element.close, between)]
+            ends += map(self._behind, waiting)
             place = end
-            if self._after.get(number) and text[end : end + 1] == " " and text[end + 1 : end + 2].strip(_CLOSING) == "":
-                place += 1  # a full stop that stood behind the element
-        result.append(self._document.escape(text[place:]))
+        result += self._gap(text[place:], ends, [])
         last = self._before.get(len(stacks), [])
-        space = " " if last and self._is_space(last[0].start - 1) and text and not text[-1].isspace() else ""
-        return "".join([*result, space, *(self._alone(one, "") for one in last)])
+        divided = last and self._is_space(last[0].element.start - 1) and text and not text[-1].isspace()
+        return "".join([*result, " " if divided else "", *(self._alone(one.element, "") for one in last)])
+
+    def _gap(self, gap: str, ends: Sequence[_Tag], begins: Sequence[_Tag]) -> Iterator[str]:
+        """The characters between two words, with the tags that stand as far from each word as in the source."""
+        marks: list[tuple[int, str]] = []
+        place = 0
+        for tag in ends:
+            found = gap.startswith(tag.between + tag.following)
+            place = max(place, len(tag.between) if found else 0)
+            marks.append((place, tag.markup if found else tag.otherwise or tag.markup))
+        first, behind = place, []
+        place = len(gap)
+        for tag in reversed(begins):
+            found = gap.endswith(tag.between)
+            place = max(first, min(place, len(gap) - len(tag.between) if found else len(gap)))
+            behind.append((place, tag.markup if found else tag.otherwise or tag.markup))
+        place = 0
+        for at, markup in [*marks, *reversed(behind), (len(gap), "")]:
+            yield self._document.escape(gap[place:at])
+            yield markup
+            place = at
+
+    def _words(self) -> list[str | None]:
+        """The markup of each word of the translation; None for one that belongs to an element before it.
+
+        An element that is not translated takes the place of its own words, and of whole words where these are not
+        found in the translation.
+        """
+        text, units = self._sentence.text, self._sentence.target_units
+        words: list[str | None] = [self._document.escape(text[slice(*unit)]) for unit in units]
+        written: set[int] = set()
+        done = 0
+        for number, stack in enumerate(self._stacks):
+            kept = [element for element in stack if element.kept is not None]
+            if number < done or not kept:
+                continue
+            own = [element for element in kept if id(element) not in written]
+            if not own:
+                words[number] = None
+                continue
+            done = number + 1
+            while done < len(units) and any(element in own for element in self._stacks[done]):
+                own += [one for one in self._stacks[done] if one.kept is not None and one not in own]
+                done += 1
+            words[number:done] = [self._with_kept(text[units[number][0] : units[done - 1][1]], own)]
+            words[number + 1 : number + 1] = [None] * (done - number - 1)
+            written |= set(map(id, own))
+        return words
+
+    def _with_kept(self, text: str, elements: Sequence[Element]) -> str:
+        """A part of the translation with elements that are not translated in the place of their words."""
+        pieces: list[str] = []
+        place = 0
+        for element in elements:
+            own = " ".join(self._text[element.start : element.end].split())
+            found = text.find(own, place) if own else -1
+            if found >= 0:
+                pieces.append(self._document.escape(text[place:found]))
+                place = found + len(own)
+            pieces.append(element.kept or "")
+        return "".join([*pieces, self._document.escape(text[place:]) if place else ""])
+
+    def _begun(self, element: Element, source: int | None) -> str:
+        """What stands between the beginning of an element and its first word, if `source` is that word."""
+        start = -1 if source is None else self._units[source][0]
+        return self._between(element.start, start)
+
+    def _ended(self, element: Element, source: int | None) -> str:
+        """What stands between the last word of an element and its end, if `source` is that word."""
+        end = len(self._text) if source is None else self._units[source][1]
+        return self._between(end, element.end)
+
+    def _between(self, start: int, end: int) -> str:
+        """The characters from one place of the source to another, if they are no words."""
+        text = self._text[start:end] if start < end else ""
+        return "" if any(map(str.isalnum, text)) else text
+
+    def _in_front(self, one: _Alone) -> _Tag:
+        """An element that stands alone, before a word."""
+        between = self._between(one.element.end, self._units[one.source][0]).lstrip() if one.has_no_words else ""
+        if not between.strip():
+            return _Tag(self._alone(one.element, " "), "")
+        return _Tag(self._alone(one.element, ""), between, otherwise=self._alone(one.element, " "))
+
+    def _behind(self, one: _Alone) -> _Tag:
+        """An element that stands alone, behind a word."""
+        element = one.element
+        between = self._between(self._units[one.source][1], element.start)
+        space = " " if element.start and self._text[element.start - 1].isspace() else ""
+        markup = self._alone(element, "")
+        following = "" if between.strip() else self._text[element.start : element.start + 1].strip()
+        if not between.strip() and not following:
+            return _Tag(space + markup, "")
+        return _Tag(markup, between, following, space + markup)
 
     def _alone(self, element: Element, space: str) -> str:
         """An element that stands alone, with the space that divides it from the word behind it."""
@@ -206,11 +319,6 @@ class _Sentence:
         divided = words or (self._is_space(element.end) and self._is_space(element.start - 1))
         markup = element.open + element.close if element.kept is None else element.kept
         return markup + (space if divided else "")
-
-    def _behind(self, element: Element) -> str:
-        """An element that stands behind a word, with the space between them."""
-        space = " " if element.start and self._text[element.start - 1].isspace() else ""
-        return space + self._alone(element, "")
 
     def _is_space(self, place: int) -> bool:
         """Whether there is a space, or the end of the text."""
@@ -233,8 +341,8 @@ class _Sentence:
             for element in self._elements
             if max(element.start, start) < min(element.end, end)
         ]
-        most = max((covered for covered, _ in found), default=0)
-        return [element for covered, element in found if covered == most or 2 * covered >= end - start]
+        most = max((covered for covered, one in found if one.kept is None), default=0)
+        return [one for covered, one in found if one.kept is not None or covered == most or 2 * covered >= end - start]
 
     def _filled(self, stacks: list[list[Element]]) -> list[list[Element]]:
         """Include short gaps between the words of an element."""
@@ -248,8 +356,9 @@ class _Sentence:
                         stacks[place] = [*around, element]
         return stacks
 
-    def _point(self, element: Element) -> tuple[int, bool]:
-        """The word of the translation beside which an element without words stands, and whether behind it.
+    def _point(self, element: Element) -> tuple[int, bool, int]:
+        """The word of the translation beside which an element without words stands, whether behind it, and the word of
+        the source with which that is linked.
 
         It belongs to the word before it if it touches that, or if no other follows in the element around it.
         """
@@ -265,11 +374,38 @@ class _Sentence:
         if precedes and not has_words and (touches_word or (inner and not follows)):
             for source in reversed(range(len(self._units))):
                 if self._units[source][0] < element.start and source in sources:
-                    return len(sources) - 1 - sources[::-1].index(source), True
+                    return len(sources) - 1 - sources[::-1].index(source), True, source
         for source, (start, end) in enumerate(self._units):
             if (element.start < end if has_words else element.start <= start) and source in sources:
-                return sources.index(source), False
-        return len(self._sentence.target_units), False
+                return sources.index(source), False, source
+        return len(self._sentence.target_units), False, 0
+
+
+def _cut(sentence: AlignedTranslation, source: str, places: Sequence[int]) -> AlignedTranslation:
+    """A sentence in which words that are the same on both sides, such as names, are cut at some places of the source.
+
+    Their parts are linked, so that elements within such a word keep their places.
+    """
+    parts = [[start, *(place for place in places if start < place < end), end] for start, end in sentence.source_units]
+    if all(len(cuts) == 2 for cuts in parts):
+        return sentence
+    source_units: list[Span] = []
+    first_parts: list[int] = []
+    for cuts in parts:
+        first_parts.append(len(source_units))
+        source_units += pairwise(cuts)
+    target_units: list[Span] = []
+    sources: list[int | None] = []
+    for unit, linked in zip(sentence.target_units, sentence.sources, strict=True):
+        same = linked is not None and source[slice(*sentence.source_units[linked])] == sentence.text[slice(*unit)]
+        if linked is None or not same:
+            target_units.append(unit)
+            sources.append(None if linked is None else first_parts[linked])
+            continue
+        cuts = parts[linked]
+        target_units += pairwise(place - cuts[0] + unit[0] for place in cuts)
+        sources += range(first_parts[linked], first_parts[linked] + len(cuts) - 1)
+    return AlignedTranslation(sentence.text, source_units, target_units, sources)
 
 
 def _common(one: list[Element], other: list[Element]) -> list[Element]:

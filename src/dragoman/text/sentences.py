@@ -6,8 +6,8 @@ by the library sentencex, which knows the abbreviations and marks of some 250 la
 A sentence of more than `MAX_CHARACTERS` is cut after a clause or a word, because models read no more than
 `translation.source_encoding.MAX_SEGMENTS` segments.
 
-Two things that the library cuts are put together again: numbers with the full stop of an ordinal (German "am 2. Mai"),
-and quotations between Chinese and Japanese brackets.
+Three things that the library cuts are put together again: numbers with the full stop of an ordinal (German "am 2.
+Mai"), quotations between Chinese and Japanese brackets, and names with a full stop inside ("OpenOffice.org").
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ def _goes_on(text: str, before: Span, after: Span, language: str) -> bool:
     """Whether what the library took for two sentences is one."""
     first, next_character = text[slice(*before)] or " ", text[after[0] : after[0] + 1]
     if next_character in tuple(",;:)]"):
+        return True
+    if before[1] == after[0] and first[-1] in ".!?" and not _has_no_spaces(next_character):
         return True
     if base_language(language) in _ORDINAL_LANGUAGES and _ORDINAL.search(first[-4:]):
         return True
