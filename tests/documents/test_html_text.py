@@ -140,6 +140,10 @@ def test_pages_keep_their_elements() -> None:
         ("<b>Achtung:</b> hier", "<b>ACHTUNG:</b> HIER"),
         ("siehe <a href=x>„Haus“</a><!-- a --> (<i>neu</i>)", "SIEHE <a href=x>„HAUS“</a><!-- a --> (<i>NEU</i>)"),
         ("die Datei '<x>' fehlt (<y> oder <z>)", "DIE DATEI '<x>' FEHLT (<y> ODER <z>)"),
+        (
+            "ein <code>.</code> (am <a href=x><code>=</code> Ende</a>)",
+            "EIN <code>.</code> (AM <a href=x><code>=</code> ENDE</a>)",
+        ),
         # symbols are no words, links of a menu are not one
         ("<h2>Hund<a href=x>§</a></h2><i>★</i> neu", "<h2>HUND<a href=x>§</a></h2><i>★</i> NEU"),
         ("<a href=x>Start</a><a href=y>Hilfe</a>", "<a href=x>START</a><a href=y>HILFE</a>"),

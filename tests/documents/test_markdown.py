@@ -18,6 +18,11 @@ Ein Mann läuft **durch den `Schnee`** [der Stadt](http://x "t"), und
 ![Bild](a.png) er lacht[^1]. <http://a.b>\\
 Neue Zeile mit snake_case, 2 * 3 und $x + y$.
 
+Lange Zeile
+mit dem Wort Zeile
+mehr
+Zeile
+
 > Zitat eins
 > - Punkt **zwei**
 >   [ ] mehr
@@ -53,6 +58,7 @@ def test_only_text_is_translated() -> None:
         "# EIN *HUND* ##",
         'EIN MANN LÄUFT **DURCH DEN `Schnee`** [DER STADT](http://x "t"), UND ![Bild](a.png) ER LACHT[^1]. <http://a.b>\\',
         "NEUE ZEILE MIT SNAKE_CASE, 2 \\* 3 UND $x + y$.",
+        "LANGE ZEILE MIT DEM WORT ZEILE MEHR ZEILE",
         "> ZITAT EINS",
         "> - PUNKT **ZWEI** [ ] MEHR",
         "1. ERSTENS",
@@ -72,8 +78,25 @@ def test_only_text_is_translated() -> None:
 def test_the_document_is_the_same_when_the_text_is() -> None:
     render = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).render
     body = TEXT.partition("---\n\n")[2]
-    joined = render(body).replace("und\n", "und ").replace("</strong>\n", "</strong> ")
+    joined = (
+        render(body)
+        .replace("und\n", "und ")
+        .replace("Zeile\nm", "Zeile m")
+        .replace("mehr\nZ", "mehr Z")
+        .replace("</strong>\n", "</strong> ")
+    )
     assert render(translated(".md", body.encode(), same).decode()) == joined
+
+
+def test_emphasis_and_references_are_written_as_they_were() -> None:
+    text = "ein _Hund_ __und__ [Katze][] und [`code`] oder [das _Haus_][r] ![Bild][Katze]\n\n"
+    text += "[r]: /r\n[Katze]: /k\n[`code`]: /c\n"
+    assert translated(".md", text.encode(), same).decode() == text
+    assert translated(".md", text.encode()).decode() == text.replace("[Katze][]", "[KATZE][]").replace(
+        "ein _Hund_ __und__", "EIN _HUND_ __UND__"
+    ).replace(" und ", " UND ").replace("oder", "ODER").replace("das _Haus_", "DAS _HAUS_")
+    found = translated(".md", b"[ein Hund] _a_b\n\n[ein hund]: /r\n", reversed_words).decode()
+    assert found == "\\_a_b [Hund ein][ein Hund]\n\n[ein hund]: /r\n"
 
 
 def test_signs_of_a_translation_are_no_markup() -> None:
@@ -82,6 +105,10 @@ def test_signs_of_a_translation_are_no_markup() -> None:
         (b"a - b\n", "b - a\n"),
         (b"b \\*c* d", "d \\*c\\* b"),
         (b"*a* b", "b *a*"),
+        (b"a b 2)", "2\\) b a"),
+        (b"## 1. a", "## a 1."),
+        (b"## a 2)", "## 2) a"),
+        (b"**-** a _/_ b", "**-** _/_ b a"),
     ):
         assert translated(".md", text, reversed_words).decode() == expected
     assert translated(".md", b"a b", lambda text: "- x <y> [z]").decode() == "\\- x \\<y> \\[z\\]"

@@ -1,12 +1,12 @@
 """Markdown (.md): paragraphs, headings, items and cells of tables, where markdown-it finds them.
 
-Code, links, pictures, footnotes, formulas between dollars and front matter stay. A paragraph becomes one line; links
-by reference become links with their address.
+Code, links, pictures, footnotes, formulas between dollars and front matter stay. A paragraph becomes one line.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +20,31 @@ _FRONT = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*\r?\n", re.DOTALL 
 _KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}")
 """Footnotes, boxes of tasks, formulas, and what templates fill in."""
 _SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
-_BLOCK = re.compile(r"(?=(?:[-+#>=]|#{2,6}|\d+[.)])(?:\s|$))")
+_BLOCK = re.compile(r"(?P<number>\d*)(?=(?:[-+#>=]|#{2,6}|(?<=\d)[.)])(?:\s|$))")
 """What would begin a block at the beginning of a line."""
-_PAIRS = {"em_open": "*", "strong_open": "**", "s_open": "~~"}
+_PAIRS = ("em_open", "strong_open", "s_open")
+_REFERENCE = re.compile(r"\[(?P<text>[^\[\]]*)\](?:\[(?P<label>[^\[\]]*)\])?")
+"""A link or picture by reference: [text][label], [label][] or [label]."""
+
+
+class _Link(NamedTuple):
+    """The end of a link."""
+
+    label: str = ""
+    """Of a link by reference, as it is written."""
+    end: str = ""
+    """What stands behind the text; of a link by reference only if its text is the label."""
+
+    def written(self, text: str) -> str:
+        """The end, behind this text."""
+        if not self.label or normalised(text) == normalised(self.label):
+            return self.end
+        return f"][{self.label}]"
+
+
+def normalised(label: str) -> str:
+    """A label as it is compared."""
+    return " ".join(label.split()).casefold()
 
 
 class _Found(NamedTuple):
@@ -33,6 +55,7 @@ class _Found(NamedTuple):
     inline: Inline | None
     """None for HTML."""
     in_table: bool
+    in_paragraph: bool = False
 
 
 def read_markdown(content: bytes, languages: Languages) -> Document:
@@ -63,10 +86,12 @@ def _texts(text: str) -> list[_Found]:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text[body:])
     starts = [body, *(body + end for end in accumulate(map(len, lines)))]
     found: list[_Found] = []
-    in_table = False
-    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text[body:]):
+    in_table, in_paragraph = False, True
+    for token in MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"]).parse(text[body:]):
         if token.type in ("table_open", "table_close"):
             in_table = token.type == "table_open"
+        if token.type.endswith("_open"):
+            in_paragraph = token.type == "paragraph_open"
         if token.map is None or token.type not in ("inline", "html_block"):
             continue
         start, end = starts[token.map[0]], starts[min(token.map[1], len(lines))]
@@ -79,13 +104,13 @@ def _texts(text: str) -> list[_Found]:
         content = token.content.replace("|", "\\|") if in_table else token.content
         first, *others = content.split("\n")
         start = text.find(first, start, end)
+        stop = start + len(first)
         for line in others:
-            following = text.find("\n", start, end)
+            following = text.find("\n", stop, end) if start >= 0 else -1
             at = text.find(line, following + 1, end) if following >= 0 else -1
-            start, last = (start, at + len(line)) if at >= 0 else (-1, -1)
+            start, stop = (start, at + len(line)) if at >= 0 else (-1, -1)
         if start >= 0 and inline.has_words:
-            stop = last if others else start + len(first)
-            found.append(_Found(start, stop, inline, in_table))
+            found.append(_Found(start, stop, inline, in_table, in_paragraph))
     return found
 
 
@@ -93,19 +118,19 @@ def _inline(token: Token) -> Inline:
     """The text of a block."""
     inline = Inline()
     opened: list[int] = []
-    closing = ""
-    for child in token.children or ():
+    is_address = False
+    for child in _without_bare_marks(token.children or []):
         if child.type in _PAIRS:
-            opened.append(inline.open((_PAIRS[child.type], _PAIRS[child.type])))
+            opened.append(inline.open((child.markup, _Link(end=child.markup))))
         elif child.type == "link_open":
-            closing = "autolink" if child.markup == "autolink" else f"]({_address(child)})"
-            if closing != "autolink":
-                opened.append(inline.open(("[", closing)))
+            is_address = child.markup == "autolink"
+            if not is_address:
+                opened.append(inline.open(("[", _link(child, token.content))))
         elif child.type == "link_close" and child.markup == "autolink":
-            closing = ""
+            is_address = False
         elif child.type.endswith("_close"):
             inline.close(opened.pop())
-        elif child.type in ("text", "text_special") and closing == "autolink":
+        elif child.type in ("text", "text_special") and is_address:
             inline.leaf(f"<{child.content}>")
         elif child.type in ("text", "text_special"):
             _add_text(inline, child.content)
@@ -117,10 +142,38 @@ def _inline(token: Token) -> Inline:
             space = " " if child.content.startswith("`") or child.content.endswith("`") else ""
             inline.leaf(f"{child.markup}{space}{child.content}{space}{child.markup}", child.content)
         elif child.type == "image":
-            inline.leaf(f"![{child.content}]({_address(child)})")
+            inline.leaf(f"![{child.content}{_link(child, token.content).written(child.content)}")
         else:
             inline.leaf(child.content)
     return inline
+
+
+def _without_bare_marks(children: list[Token]) -> Iterator[Token]:
+    """The parts of a block; emphasis of nothing but marks is one, as there is no word that it could be put around."""
+    from markdown_it.token import Token
+
+    place = 0
+    while place < len(children):
+        first = children[place]
+        inner, last = [*children[place + 1 : place + 3], None, None][:2]
+        place += 1
+        is_pair = first.type in _PAIRS and last is not None and last.type == first.type[:-4] + "close"
+        if is_pair and inner.type == "text" and not any(map(str.isalnum, inner.content)):
+            first = Token("html_inline", "", 0, content=first.markup + _escaped(inner.content) + first.markup)
+            place += 2
+        yield first
+
+
+def _link(token: Token, content: str) -> _Link:
+    """The end of a link or a picture, which stands in `content`."""
+    label = token.meta.get("label")
+    if label is None:
+        return _Link(end=f"]({_address(token)})")
+    for found in _REFERENCE.finditer(content):
+        own = found["label"] or found["text"]
+        if normalised(own) == normalised(label):
+            return _Link(own, "][]" if found["label"] == "" else "]" if found["label"] is None else f"][{own}]")
+    return _Link(label, f"][{label}]")
 
 
 def _address(token: Token) -> str:
@@ -140,18 +193,34 @@ def _add_text(inline: Inline, text: str) -> None:
     inline.text(text[place:])
 
 
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda sign: "&amp;" if sign[0] == "&" else f"\\{sign[0]}", text)
+
+
 def _written(one: _Found, translated: str) -> str:
     """A translated text as Markdown."""
     assert one.inline is not None
     result: list[str] = []
+    begun: list[int] = []
+    pairs: list[tuple[int, int]] = []
     for kind, thing in one.inline.pieces(translated):
         if kind == "text":
-            result.append(_SPECIAL.sub(lambda sign: "&amp;" if sign[0] == "&" else f"\\{sign[0]}", thing))
+            result.append(_escaped(thing))
         elif kind == "leaf":
             result.append(thing)
+        elif kind == "open":
+            result.append(thing[0])
+            begun.append(len(result))
         else:
-            result.append(thing[0 if kind == "open" else 1])
+            start = begun.pop()
+            result.append(thing[1].written("".join(result[start:])))
+            pairs.append((start - 1, len(result) - 1))
+    for first, last in pairs:
+        outside = "".join(result[:first])[-1:] + "".join(result[last + 1 :])[:1]
+        if any(map(str.isalnum, outside)) and set(result[first]) == {"_"}:  # within a word these are no emphasis
+            result[first] = result[last] = "*" * len(result[first])
     text = "".join(result)
     if one.in_table:
         return re.sub(r"(?<!\\)\|", r"\\|", text)
-    return _BLOCK.sub(r"\\", text, count=1) if _BLOCK.match(text) else text
+    begun = _BLOCK.match(text) if one.in_paragraph else None
+    return text if begun is None else f"{begun['number']}\\{text[begun.end() :]}"

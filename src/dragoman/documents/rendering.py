@@ -199,7 +199,8 @@ class _Sentence:
             for element in stack[len(_common(stacks[number - 1], stack)) if number else 0 :]:
                 begins += [self._in_front(one) for one in waiting if not element.encloses(one.element)]
                 waiting = [one for one in waiting if element.encloses(one.element)]
-                begins.append(_Tag(element.open, self._begun(element, self._sentence.sources[number])))
+                between = "" if waiting else self._begun(element, self._sentence.sources[number])
+                begins.append(_Tag(element.open, between))
             begins += map(self._in_front, waiting)
             result += self._gap(text[place:start] if words[number] is not None else "", ends, begins)
             result.append(words[number] or "")
@@ -295,10 +296,13 @@ class _Sentence:
 
     def _in_front(self, one: _Alone) -> _Tag:
         """An element that stands alone, before a word."""
-        between = self._between(one.element.end, self._units[one.source][0]).lstrip() if one.has_no_words else ""
+        between = self._between(one.element.end, self._units[one.source][0]) if one.has_no_words else ""
+        markup = self._alone(one.element, " ")
         if not between.strip():
-            return _Tag(self._alone(one.element, " "), "")
-        return _Tag(self._alone(one.element, ""), between, otherwise=self._alone(one.element, " "))
+            return _Tag(markup, "")
+        return _Tag(
+            markup if between[0].isspace() else self._alone(one.element, ""), between.lstrip(), otherwise=markup
+        )
 
     def _behind(self, one: _Alone) -> _Tag:
         """An element that stands alone, behind a word."""

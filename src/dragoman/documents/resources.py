@@ -196,7 +196,8 @@ def _document(text: str, encoding: str, values: Iterator[_Value] | list[_Value])
         result: list[str] = []
         place = 0
         for one, translated in zip(found, translations, strict=True):
-            result += [text[place : one.start], one.write(translated)]
+            same = translated == one.markup
+            result += [text[place : one.start], text[one.start : one.end] if same else one.write(translated)]
             place = one.end
         return "".join([*result, text[place:]]).encode(encoding)
 
