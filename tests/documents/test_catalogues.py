@@ -54,7 +54,12 @@ def test_a_catalogue_gets_fuzzy_translations() -> None:
         .replace('"zweite\\n"\nmsgstr ""', '"zweite\\n"\nmsgstr ""\n"ERSTE <b>ZEILE</b> & MEHR\\n"\n"ZWEITE\\n"')
         .replace('msgid "42"\nmsgstr ""', '#, fuzzy\nmsgid "42"\nmsgstr "42"')
     )
-    assert translated(".po", PO.encode()).decode().strip() == expected.strip()
+    assert translated(".po", PO.encode()).decode() == expected
+    assert translated(".po", PO.replace("\n", "\r\n").encode()) == expected.replace("\n", "\r\n").encode()
+    remarked = translated(".po", PO.encode(), confidence=0.254).decode()
+    remark = "# machine translation, confidence 0.25\n"
+    assert f"{remark}#. a comment\n#: file.c:1\n#, c-format, fuzzy\n" in remarked
+    assert remarked.count(remark) == remarked.count("fuzzy\n") - 1  # one was fuzzy before
     with pytest.raises(InputError, match="the file is not a catalogue, or is damaged"):
         translated(".po", b"msgid 1\nxx")
 
@@ -77,6 +82,9 @@ def test_xliff_gets_targets_with_their_inline_elements() -> None:
         .replace("<target/>", f"{marked}Frau eine</target>")
     )
     assert translated(".xliff", before.encode(), reversed_words).decode() == expected
+    remark = "machine translation, confidence 0.25"
+    rated = translated(".xliff", before.encode(), confidence=0.25).decode()
+    assert rated.count(f'</target><note from="Dragoman" annotates="target">{remark}</note></trans-unit>') == 2
     second = (
         '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="de"><file id="f"><unit id="u">'
         '<segment><source>ein <pc id="1">Hund</pc></source></segment><segment><source>a</source><target>b</target>'
@@ -86,6 +94,9 @@ def test_xliff_gets_targets_with_their_inline_elements() -> None:
     assert found == second.replace('srcLang="de"', 'srcLang="de" trgLang="en"').replace(
         "<segment><source>ein", '<segment state="translated"><source>ein'
     ).replace("</pc></source>", '</pc></source><target>EIN <pc id="1">HUND</pc></target>')
+    rated = translated(".xlf", second.encode(), confidence=0.25).decode()
+    note = f'<notes><note appliesTo="target" category="confidence">{remark}</note></notes>'
+    assert f'<unit id="u">{note}<segment state="translated">' in rated
 
 
 def test_a_memory_gets_the_target_language() -> None:

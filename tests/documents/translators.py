@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable
 
-from dragoman.documents.document import Languages
+from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import open_document
 from dragoman.documents.html_text import Xml, spans_of_words
 from dragoman.documents.markup import markup_sentences, translated_markup
@@ -54,13 +54,21 @@ def _units(text: str) -> list[Span]:
 def translated_html(text: str, change: Change = upper, language: str = "de", xml: Xml | None = None) -> str:
     """HTML with its sentences changed."""
     sentences = markup_sentences([text], language, False, 10**6, xml)
-    return translated_markup([text], language, False, [aligned_as(one, change) for one in sentences], xml)[0]
+    return translated_markup([text], language, False, [aligned_as(one, change) for one in sentences], xml)[0].text
 
 
-def translated(suffix: str, content: bytes, change: Change = upper, language: str = "de", target: str = "en") -> bytes:
+def translated(
+    suffix: str,
+    content: bytes,
+    change: Change = upper,
+    language: str = "de",
+    target: str = "en",
+    confidence: float | None = None,
+) -> bytes:
     """A document with its sentences changed."""
     document = open_document(suffix, content, Languages(language, target))
-    return document.write([translated_html(text, change, language) for text in document.texts])
+    translations = [RatedText(translated_html(text, change, language), confidence) for text in document.texts]
+    return document.write(translations)
 
 
 def part(content: bytes, name: str) -> str:

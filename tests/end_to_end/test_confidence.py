@@ -77,3 +77,24 @@ def test_a_run_without_calibration_has_none_and_an_older_one_is_removed(calibrat
     assert calibrate(run, good[:1]) is None  # nothing is bad
     assert not (calibrated / "confidence.json").exists()
     assert dragoman.load(calibrated).translate("ab").confidence is None
+
+
+def test_unsure_sentences_of_a_document_are_listed_with_their_places(
+    calibrated: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = pairs_of(corpus)[0].source
+    page, catalogue = tmp_path / "a.html", tmp_path / "a.po"
+    page.write_text(f"<p>{known}\n<p>{'Ж Ы ' * 8}\n", encoding="utf-8")
+    assert main(["translate", str(calibrated), str(page), "-o", str(tmp_path / "b.html"), *ONE_THREAD[:-1]]) == 0
+    *_, unsure, summary = capsys.readouterr().err.splitlines()
+    assert unsure.startswith(f"unsure: line 2: {('Ж Ы ' * 8).strip()} (0.")
+    assert summary.endswith(" 0 repeated, 1 unsure")
+    pytest.importorskip("polib", reason="needs polib")
+    catalogue.write_text(f'msgid "{known}"\nmsgstr ""\n', encoding="utf-8")
+    found = dragoman.translate_file(calibrated, catalogue, tmp_path / "b.po")
+    assert found.places == ["line 1"]
+    assert (
+        (tmp_path / "b.po")
+        .read_text()
+        .startswith(f"# machine translation, confidence {found.sentences[0].confidence:.2f}\n#, fuzzy\nmsgid")
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dragoman.documents.document import Languages
+from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import file_texts, translated_file
 from dragoman.documents.html_text import spans_of_words
 from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
@@ -69,7 +69,8 @@ def _markup(text: str) -> None:
 
 def _subtitles(text: str) -> None:
     content = text.encode()
-    translated_file(".srt", content, file_texts(".srt", content, 10**9, 10**9, Languages()), Languages())
+    texts = [RatedText(text, None) for text in file_texts(".srt", content, 10**9, 10**9, Languages())]
+    translated_file(".srt", content, texts, Languages())
 
 
 def _form(kind: str) -> Callable[[bytes], object]:
@@ -144,10 +145,11 @@ def _read_and_write(suffix: str, content: bytes) -> bool:
     """Whether a file is read and written; it may be refused, and nothing else."""
     try:
         texts = file_texts(suffix, content, 100, 100_000, Languages())
+        translations = [RatedText(text, None) for text in texts]
         if suffix == ".html":
             found = markup_sentences(texts, "en", False, 1000, None)
-            texts = translated_markup(texts, "en", False, [_echo(sentence) for sentence in found], None)
-        translated_file(suffix, content, texts, Languages())
+            translations = translated_markup(texts, "en", False, [_echo(sentence) for sentence in found], None)
+        translated_file(suffix, content, translations, Languages())
     except InputError:
         return False
     return True

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.documents.document import Languages
+from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import file_texts, translated_file
 from dragoman.documents.html_text import Xml
 from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
@@ -43,7 +43,9 @@ def test_results_are_those_of_the_functions() -> None:
         assert await pool.run(sentences_of, ["One. Two.", ""], "en", 9) == sentences_of(["One. Two.", ""], "en", 9)
         assert await pool.run(markup_sentences, ["<p>a<b>b</b>"], "en", False, 9, Xml()) == ["ab"]
         sentence = AlignedTranslation("X Y", [(0, 1), (2, 3)], [(0, 1), (2, 3)], [1, None])
-        assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence], None) == ["<b></b>X Y"]
+        assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence], None) == [
+            ("<b></b>X Y", None)
+        ]
         body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n\xff\r\n--x--\r\n'
         assert await pool.run(read_form, "multipart/form-data; boundary=x", body) == Form({}, {"f": ("a", b"\xff")})
         refusal = await _refusal(pool.run(file_texts, ".txt", b"\xff", 9, 9, Languages()))
@@ -51,7 +53,9 @@ def test_results_are_those_of_the_functions() -> None:
         refusal = await _refusal(pool.run(file_texts, ".txt", b"0123456789", 9, 9, Languages()))
         assert refusal == (400, "Invalid request: request (10) exceeds text limit (9)")
         with pytest.raises(RuntimeError, match=r"translated_file: ValueError .*files\.py:\d+$"):
-            await pool.run(translated_file, ".txt", b"", ["more", "than one"], Languages())
+            await pool.run(
+                translated_file, ".txt", b"", [RatedText("more", None), RatedText("than one", None)], Languages()
+            )
         [one] = pool._idle  # all of them
         process = one._process
         assert process is not None

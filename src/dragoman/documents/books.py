@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from dragoman.documents.archives import Archive, local_name
-from dragoman.documents.document import Document, Languages
+from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.pages import with_language
 from dragoman.errors import InputError
 
@@ -71,7 +71,12 @@ def read_book(content: bytes, languages: Languages) -> Document:
             parts[package] = _LANGUAGE.sub(lambda found: found["before"] + languages.target, parts[package])
         return archive.written({name: with_language(part, languages).encode() for name, part in parts.items()})
 
-    return Document([texts[place.part][place.start : place.end] for place in places], write)
+    return Document(
+        [texts[place.part][place.start : place.end] for place in places],
+        texts_alone(write),
+        [place.part for place in places],
+        are_pages=True,
+    )
 
 
 def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_Place]:

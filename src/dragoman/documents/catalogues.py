@@ -5,11 +5,11 @@ A unit that has a translation is never touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dragoman.documents.archives import local_name, parsed, serialised
-from dragoman.documents.document import Document, DoneUnit, Languages, Units, as_html, as_text, decoded
+from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, as_html, as_text, decoded
 from dragoman.documents.mixed import MixedText, Role
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
@@ -25,6 +25,8 @@ _WRAPPERS = frozenset(("g", "mrk", "pc", "hi", "sub"))
 def read_catalogue(content: bytes, languages: Languages) -> Document:
     """Read a catalogue of gettext; new translations are fuzzy, and of a plural all forms are translated.
 
+    All lines but those of the new translations stay as they are.
+
     Raises:
         InputError: it is damaged, or not UTF-8.
     """
@@ -35,44 +37,83 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
         catalogue = polib.pofile(f"{text}\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise InputError(f"the file is not a catalogue, or is damaged: {error}") from None
+    lines = text.splitlines(keepends=True)
+    starts = [max(entry.linenum - 1, 0) for entry in catalogue]
     texts: list[str] = []
-    entries: list[Any] = []
+    places: list[str] = []
     done: list[DoneUnit] = []
-    for entry in catalogue:
+    found: list[tuple[Any, int, int]] = []
+    for entry, start, end in zip(catalogue, starts, [*starts[1:], len(lines)], strict=True):
         translated = entry.msgstr or next(filter(None, entry.msgstr_plural.values()), "")
         if entry.obsolete or not entry.msgid.strip():
             continue
         if translated:
             done.append(DoneUnit(len(texts), entry.msgid, translated))
             continue
-        texts += [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
-        entries.append(entry)
+        own = [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
+        texts += own
+        places += [f"line {start + 1}"] * len(own)
+        found.append((entry, start, end))
 
-    def write(translations: list[str], confirmed: Collection[int] = ()) -> bytes:
-        left = iter(enumerate(map(as_text, translations)))
-        for entry in entries:
+    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+        left = iter(enumerate(translations))
+        result: list[str] = []
+        place = 0
+        for entry, start, end in found:
             own = [next(left) for one in (entry.msgid, entry.msgid_plural) if one]
-            if all(text for _, text in own):
-                _fill(entry, [text for _, text in own], fuzzy=any(number not in confirmed for number, _ in own))
-        return str(catalogue).encode(encoding)
+            if all(one.text for _, one in own):
+                is_sure = all(number in confirmed for number, _ in own)
+                filled = _filled(entry, lines[start:end], [one for _, one in own], is_sure=is_sure)
+                result += [*lines[place:start], *filled]
+                place = end
+        return "".join([*result, *lines[place:]]).encode(encoding)
 
-    return Document(texts, write, Units(done, write))
+    return Document(texts, write, places, Units(done, write))
 
 
-def _fill(entry: Any, translations: list[str], *, fuzzy: bool) -> None:
-    """Give an entry its translations."""
+def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_sure: bool) -> Iterator[str]:
+    """The lines of an entry with its translations, which make it fuzzy unless they are sure."""
+    from polib import POEntry
+
+    one, several = as_text(translations[0].text), as_text(translations[-1].text)
+    new = POEntry(msgid="a", msgstr=one)
     if entry.msgid_plural:
-        one, several = translations
         forms = entry.msgstr_plural or {0: "", 1: ""}
-        entry.msgstr_plural = {number: one if number == min(forms) and len(forms) > 1 else several for number in forms}
-    else:
-        [entry.msgstr] = translations
-    if fuzzy and "fuzzy" not in entry.flags:
-        entry.flags.append("fuzzy")
+        new = POEntry(msgid="a", msgid_plural="a")
+        new.msgstr_plural = {number: one if number == min(forms) and len(forms) > 1 else several for number in forms}
+    confidences = [one.confidence for one in translations if one.confidence is not None and not is_sure]
+    first = next((number for number, line in enumerate(lines) if _is_translation(line)), len(lines))
+    last = first
+    while last < len(lines) and (_is_translation(lines[last]) or lines[last].startswith('"')):
+        last += 1
+    is_flagged = is_sure or any(line.startswith("#,") for line in lines[:first])
+    end_of_line = "\r\n" if lines[0].endswith("\r\n") else "\n"
+    remark = [f"# {_remark(min(confidences))}{end_of_line}"] if confidences else []
+    for line in lines[:first]:
+        if remark and not line.startswith(("# ", "#\n", "#\r")):
+            yield remark.pop()
+        if line.startswith("#,") and not is_sure:
+            line = line if "fuzzy" in line else f"{line.rstrip()}, fuzzy{end_of_line}"
+        elif not is_flagged and not line.startswith(("# ", "#.", "#:", "#\n", "#\r")):
+            yield f"#, fuzzy{end_of_line}"
+            is_flagged = True
+        yield line
+    written = str(new).splitlines()
+    yield from (f"{line}{end_of_line}" for line in written[[*map(_is_translation, written)].index(True) :] if line)
+    yield from lines[last:]
+
+
+def _is_translation(line: str) -> bool:
+    return line.startswith("msgstr")
+
+
+def _remark(confidence: float) -> str:
+    return f"machine translation, confidence {confidence:.2f}"
 
 
 def read_xliff(content: bytes, languages: Languages) -> Document:
-    """Read XLIFF 1.2 or 2; new translations have the state `needs-review-translation` or `translated`.
+    """Read XLIFF 1.2 or 2; new translations have the state `needs-review-translation` or `translated`, and a note says
+    how far they can be trusted.
 
     Raises:
         InputError: it is not XLIFF, or damaged.
@@ -93,8 +134,9 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
         if text.inline.has_words:
             found.append((text, unit, source))
 
-    def write(translations: list[str], confirmed: Collection[int] = ()) -> bytes:
-        for number, ((text, unit, source), translated) in enumerate(zip(found, translations, strict=True)):
+    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+        numbered = enumerate(zip(found, translations, strict=True))
+        for number, ((text, unit, source), (translated, confidence)) in numbered:
             if not translated:
                 continue
             target = next((one for one in unit if local_name(one) == "target"), None)
@@ -112,15 +154,52 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             else:
                 target.set("state", "needs-review-translation")
                 target.set("state-qualifier", "mt-suggestion")
+            if confidence is not None and number not in confirmed:
+                _add_note(unit, target, _remark(confidence))
         _name_target(root, languages)
         return serialised(root)
 
-    return Document([text.inline.markup for text, _, _ in found], write, Units(done, write))
+    return Document(
+        [text.inline.markup for text, _, _ in found],
+        write,
+        [_unit_name(unit) for _, unit, _ in found],
+        Units(done, write),
+    )
 
 
 def _words(element: Element) -> str:
     """The text of an element, with plain spaces."""
     return " ".join("".join(element.itertext()).split())
+
+
+def _unit_name(unit: Element) -> str:
+    above = unit.getparent()
+    number = unit.get("id")
+    if local_name(unit) != "segment" or above is None:
+        return f"unit {number}"
+    return f"unit {above.get('id')}" + (f", segment {number}" if number else "")
+
+
+def _add_note(unit: Element, target: Element, text: str) -> None:
+    """Add a note on a translation: in 1.2 behind it; in 2, whose segments have none, at the beginning of the unit."""
+    name = target.tag.rpartition("}")[0]
+    name += "}" if name else ""
+    if local_name(unit) != "segment":
+        note = target.makeelement(f"{name}note", {"from": "Dragoman", "annotates": "target"})
+        note.text, note.tail = text, target.tail
+        target.addnext(note)
+        return
+    above = unit.getparent()
+    assert above is not None
+    notes = above.find(f"{name}notes")
+    if notes is None:
+        notes = target.makeelement(f"{name}notes")
+        notes.tail = above.text
+        above.insert(0, notes)
+    note = target.makeelement(f"{name}note", {"appliesTo": "target", "category": "confidence"})
+    segment = unit.get("id")
+    note.text = f"segment {segment}: {text}" if segment else text
+    notes.append(note)
 
 
 def _is_locked(unit: Element) -> bool:
@@ -173,10 +252,10 @@ def read_memory(content: bytes, languages: Languages) -> Document:
         if text.inline.has_words:
             found.append((text, given.getparent(), target))
 
-    def write(translations: list[str], confirmed: Collection[int] = ()) -> bytes:
+    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         if not languages.target:
             raise InputError("the target language is not known, which new translations are marked with")
-        for (text, variant, target), translated in zip(found, translations, strict=True):
+        for (text, variant, target), (translated, _) in zip(found, translations, strict=True):
             if not translated:
                 continue
             if target is None:
@@ -188,7 +267,8 @@ def read_memory(content: bytes, languages: Languages) -> Document:
             text.write_to(target, translated, copies=True)
         return serialised(root)
 
-    return Document([text.inline.markup for text, _, _ in found], write, Units(done, write))
+    places = [f"line {text.element.sourceline}" for text, _, _ in found]
+    return Document([text.inline.markup for text, _, _ in found], write, places, Units(done, write))
 
 
 def _root(content: bytes, name: str, kind: str) -> Element:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from dragoman.errors import InputError
@@ -28,11 +28,20 @@ class DoneUnit(NamedTuple):
     target: str
 
 
+class RatedText(NamedTuple):
+    """A translated text."""
+
+    text: str
+    """As HTML."""
+    confidence: float | None
+    """How far it can be trusted, from 0 to 1: that of its worst sentence; None where that is not known."""
+
+
 class Units(NamedTuple):
     """What a file of translators has besides its texts."""
 
     done: list[DoneUnit]
-    write: Callable[[list[str], Collection[int]], bytes]
+    write: Callable[[list[RatedText], Collection[int]], bytes]
     """As that of a document, with the numbers of the texts whose translations a person has confirmed. A unit whose
     translation is empty stays without one."""
 
@@ -42,10 +51,19 @@ class Document(NamedTuple):
 
     texts: list[str]
     """As HTML, in the order of the file."""
-    write: Callable[[list[str]], bytes]
-    """The file with as many translated texts in their place, HTML as well."""
+    write: Callable[[list[RatedText]], bytes]
+    """The file with as many translated texts in their place."""
+    places: list[str]
+    """Where each text stands in the file, for messages."""
     units: Units | None = None
     """Only of a file of translators."""
+    are_pages: bool = False
+    """Whether texts have lines, within which their sentences are found."""
+
+
+def texts_alone(write: Callable[[list[str]], bytes]) -> Callable[[list[RatedText]], bytes]:
+    """`Document.write` of kinds that do not say how far a translation can be trusted."""
+    return lambda translations: write([one.text for one in translations])
 
 
 def decoded(content: bytes) -> tuple[str, str]:
@@ -60,6 +78,17 @@ def decoded(content: bytes) -> tuple[str, str]:
         return content.decode(encoding), encoding
     except UnicodeDecodeError:
         raise InputError("the file is not UTF-8") from None
+
+
+def line_places(text: str, starts: Iterable[int]) -> list[str]:
+    """For messages, the lines in which these places of a text stand; they are in order."""
+    found: list[str] = []
+    line, place = 1, 0
+    for start in starts:
+        line += text.count("\n", place, start)
+        place = start
+        found.append(f"line {line}")
+    return found
 
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")

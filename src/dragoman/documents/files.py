@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 
-from dragoman.documents.document import Document, Languages, decoded
+from dragoman.documents.document import Document, Languages, RatedText, decoded
 from dragoman.errors import InputError
 
 MAX_FILE_TEXTS = 20_000
@@ -99,13 +99,13 @@ def require_limits(texts: list[str], most_texts: int, most_characters: int) -> N
             raise InputError(f"request ({size}) exceeds text limit ({limit})")
 
 
-def translated_file(suffix: str, content: bytes, translations: list[str], languages: Languages) -> bytes:
+def translated_file(suffix: str, content: bytes, translations: list[RatedText], languages: Languages) -> bytes:
     """The file of a request with translations of its texts in their place.
 
     Raises:
         InputError: the file is damaged.
     """
     if suffix == ".txt":
-        [text] = translations
+        [(text, _)] = translations
         return text.encode()
     return open_document(suffix, content, languages).write(translations)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dragoman.documents.document import Document, Languages, decoded
+from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
 from dragoman.documents.inline import Inline
 
 if TYPE_CHECKING:
@@ -75,7 +75,11 @@ def read_markdown(content: bytes, languages: Languages) -> Document:
             place = one.end
         return "".join([*result, text[place:]]).encode(encoding)
 
-    return Document([text[one.start : one.end] if one.inline is None else one.inline.markup for one in found], write)
+    return Document(
+        [text[one.start : one.end] if one.inline is None else one.inline.markup for one in found],
+        texts_alone(write),
+        line_places(text, (one.start for one in found)),
+    )
 
 
 def _texts(text: str) -> list[_Found]:
@@ -158,7 +162,7 @@ def _without_bare_marks(children: list[Token]) -> Iterator[Token]:
         inner, last = [*children[place + 1 : place + 3], None, None][:2]
         place += 1
         is_pair = first.type in _PAIRS and last is not None and last.type == first.type[:-4] + "close"
-        if is_pair and inner.type == "text" and not any(map(str.isalnum, inner.content)):
+        if is_pair and inner is not None and inner.type == "text" and not any(map(str.isalnum, inner.content)):
             first = Token("html_inline", "", 0, content=first.markup + _escaped(inner.content) + first.markup)
             place += 2
         yield first
@@ -201,7 +205,7 @@ def _written(one: _Found, translated: str) -> str:
     """A translated text as Markdown."""
     assert one.inline is not None
     result: list[str] = []
-    begun: list[int] = []
+    starts: list[int] = []
     pairs: list[tuple[int, int]] = []
     for kind, thing in one.inline.pieces(translated):
         if kind == "text":
@@ -210,15 +214,15 @@ def _written(one: _Found, translated: str) -> str:
             result.append(thing)
         elif kind == "open":
             result.append(thing[0])
-            begun.append(len(result))
+            starts.append(len(result))
         else:
-            start = begun.pop()
+            start = starts.pop()
             result.append(thing[1].written("".join(result[start:])))
             pairs.append((start - 1, len(result) - 1))
-    for first, last in pairs:
-        outside = "".join(result[:first])[-1:] + "".join(result[last + 1 :])[:1]
-        if any(map(str.isalnum, outside)) and set(result[first]) == {"_"}:  # within a word these are no emphasis
-            result[first] = result[last] = "*" * len(result[first])
+    for begin, end in pairs:
+        outside = "".join(result[:begin])[-1:] + "".join(result[end + 1 :])[:1]
+        if any(map(str.isalnum, outside)) and set(result[begin]) == {"_"}:  # within a word these are no emphasis
+            result[begin] = result[end] = "*" * len(result[begin])
     text = "".join(result)
     if one.in_table:
         return re.sub(r"(?<!\\)\|", r"\\|", text)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dragoman.documents.html_text import Markup, Text, Xml
+from dragoman.documents.document import RatedText
+from dragoman.documents.html_text import Markup, Xml
 from dragoman.documents.rendering import AlignedTranslation, original, render, unchanged
 from dragoman.errors import InputError
 from dragoman.text.sentences import Span, sentence_spans
+from dragoman.text.words import has_letter
 
 MAX_SENTENCES = 50_000
 """Sentences of a request."""
@@ -62,27 +64,43 @@ def markup_paragraphs(
     ]
 
 
+def lines_of_sentences(text: str, language: str, separate: bool) -> list[int]:
+    """The lines, from 1, in which the sentences of HTML begin, in the order of `markup_sentences`."""
+    lines: list[int] = []
+    line = 1
+    for part in _document(text, separate, None).parts:
+        if isinstance(part, str):
+            line += part.count("\n")
+            continue
+        if has_letter(part.text):
+            lines += [line + "".join(part.raw[:start]).count("\n") for start, _ in sentence_spans(part.text, language)]
+        line += original(part).count("\n")
+    return lines
+
+
 def translated_markup(
     texts: list[str], language: str, separate: bool, sentences: Sequence[AlignedTranslation | None], xml: Xml | None
-) -> list[str]:
+) -> list[RatedText]:
     """HTML with the translations of `markup_sentences` in their place; a sentence without one stays."""
     found, answers = [], iter(sentences)
-
-    def translated(document: Markup, part: Text) -> str:
-        own = sentence_spans(part.text, language)
-        given = [next(answers) for _ in own]
-        if not any(given):
-            return original(part)
-        return render(
-            document,
-            part,
-            own,
-            [one or unchanged(part.text[slice(*span)]) for one, span in zip(given, own, strict=True)],
-        )
-
     for text in texts:
         document = _document(text, separate, xml)
-        found.append("".join(part if isinstance(part, str) else translated(document, part) for part in document.parts))
+        pieces: list[str] = []
+        confidences: list[float | None] = []
+        for part in document.parts:
+            spans = [] if isinstance(part, str) else sentence_spans(part.text, language)
+            own = [next(answers) for _ in spans]
+            confidences += [None if one is None else one.confidence for one in own]
+            if isinstance(part, str):
+                pieces.append(part)
+            elif not any(own):
+                pieces.append(original(part))
+            else:
+                given = [one or unchanged(part.text[slice(*span)]) for one, span in zip(own, spans, strict=True)]
+                pieces.append(render(document, part, spans, given))
+        known = [one for one in confidences if one is not None]
+        lowest = min(known) if known and len(known) == len(confidences) else None
+        found.append(RatedText("".join(pieces), lowest))
     return found
 
 

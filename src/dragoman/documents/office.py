@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dragoman.documents.archives import Archive, local_name
-from dragoman.documents.document import Document, Languages
+from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.inline import Inline, Piece
 from dragoman.errors import InputError
 from dragoman.text.words import has_letter
@@ -115,28 +116,55 @@ def read_spreadsheet(content: bytes, languages: Languages) -> Document:
         for column in archive.xml(name).iter(f"{_S}tableColumn", f"{_S}cacheField")
     }
     parts = r"xl/(sharedStrings|worksheets/\w+|drawings/\w+|charts/\w+)\.xml"
-    return _document(archive, parts, (_CELL, _INLINE_CELL, _DRAWING), headers)
+    return _document(archive, parts, (_CELL, _INLINE_CELL, _DRAWING), headers, _cells_of_strings(archive))
 
 
-def _document(archive: Archive, pattern: str, dialects: Sequence[_Dialect], untouched: Iterable[str] = ()) -> Document:
-    """The paragraphs of the parts of a file; those that are `untouched` as a whole stay."""
+def _cells_of_strings(archive: Archive) -> dict[tuple[str, int], str]:
+    """For each shared string, from 1, the first cell that has it."""
+    found: dict[tuple[str, int], str] = {}
+    for name in sorted(archive.names, key=_in_order):
+        if re.fullmatch(r"xl/worksheets/\w+\.xml", name):
+            for cell in archive.xml(name).iter(f"{_S}c"):
+                number = cell.findtext(f"{_S}v", "") if cell.get("t") == "s" else ""
+                if number.isdecimal():
+                    place = f"{name}, cell {cell.get('r')}"
+                    found.setdefault(("xl/sharedStrings.xml", int(number) + 1), place)
+    return found
+
+
+def _document(
+    archive: Archive,
+    pattern: str,
+    dialects: Sequence[_Dialect],
+    untouched: Iterable[str] = (),
+    cells: Mapping[tuple[str, int], str] = MappingProxyType({}),
+) -> Document:
+    """The paragraphs of the parts of a file; those that are `untouched` as a whole stay.
+
+    `cells` says where paragraphs stand, by their part and number, which have another place than these.
+    """
     kept = frozenset(untouched)
     by_name = {dialect.paragraph: dialect for dialect in dialects}
     found: list[tuple[str, Callable[[str], None], str]] = []
+    places: list[str] = []
     roots: dict[str, Element] = {}
     try:
         for name in sorted(filter(re.compile(pattern).fullmatch, archive.names), key=_in_order):
             roots[name] = archive.xml(name)
-            for element in roots[name].iter(*by_name):
+            for number, element in enumerate(roots[name].iter(*by_name), 1):
                 paragraph = _Paragraph(element, by_name[element.tag])
                 if paragraph.inline.has_words and paragraph.plain not in kept:
                     found.append((name, paragraph.write, paragraph.inline.markup))
+                    cell = element.getparent().get("r") if element.tag == _INLINE_CELL.paragraph else None
+                    place = f"{name}, cell {cell}" if cell else f"{name}, paragraph {number}"
+                    places.append(cells.get((name, number), place))
         if _PROPERTIES in archive.names:
             roots[_PROPERTIES] = archive.xml(_PROPERTIES)
             for element in roots[_PROPERTIES].iter(f"{_DC}title", f"{_DC}subject"):
                 if element.text and has_letter(element.text):
                     title = _Title(element)
                     found.append((_PROPERTIES, title.write, title.inline.markup))
+                    places.append(_PROPERTIES)
     except (AttributeError, TypeError, ValueError, RecursionError):  # XML of other elements than such a file has
         raise InputError("the file is damaged") from None
 
@@ -145,7 +173,7 @@ def _document(archive: Archive, pattern: str, dialects: Sequence[_Dialect], unto
             write_one(translated)
         return archive.written({name: roots[name] for name, _, _ in found})
 
-    return Document([markup for _, _, markup in found], write)
+    return Document([markup for _, _, markup in found], texts_alone(write), places)
 
 
 def _in_order(name: str) -> tuple[str, ...]:

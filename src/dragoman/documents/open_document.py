@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dragoman.documents.archives import Archive, local_name
-from dragoman.documents.document import Document, Languages
+from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.mixed import MixedText, Role
 from dragoman.errors import InputError
 
@@ -44,14 +44,17 @@ def read_open_document(content: bytes, languages: Languages) -> Document:
         if name in archive.names:
             roots[name] = archive.xml(name)
     found: list[tuple[str, MixedText]] = []
+    places: list[str] = []
     try:
         for name, root in roots.items():
             styles = _Styles(root)
-            for element in root.iter(f"{_TEXT}p", f"{_TEXT}h", f"{_DC}title", f"{_DC}subject"):
+            kinds = (f"{_TEXT}p", f"{_TEXT}h", f"{_DC}title", f"{_DC}subject")
+            for number, element in enumerate(root.iter(*kinds), 1):
                 if _is_translated(element) and not styles.is_code(element):
                     text = MixedText(element, styles.role)
                     if text.inline.has_words:
                         found.append((name, text))
+                        places.append(f"{name}, paragraph {number}")
     except RecursionError:
         raise InputError("the file is nested too deeply") from None
 
@@ -61,7 +64,7 @@ def read_open_document(content: bytes, languages: Languages) -> Document:
             text.element.getparent().attrib.pop(f"{_OFFICE}string-value", None)
         return archive.written({name: roots[name] for name, _ in found})
 
-    return Document([text.inline.markup for _, text in found], write)
+    return Document([text.inline.markup for _, text in found], texts_alone(write), places)
 
 
 def _is_translated(element: Element) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from dragoman.documents.document import Document, Languages, decoded
+from dragoman.documents.document import Document, Languages, decoded, texts_alone
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
 
@@ -31,7 +31,7 @@ def read_page(content: bytes, languages: Languages) -> Document:
     def write(translations: list[str]) -> bytes:
         return with_language(translations[0], languages).encode(encoding, "xmlcharrefreplace")
 
-    return Document([text], write)
+    return Document([text], texts_alone(write), [""], are_pages=True)
 
 
 def _text(content: bytes) -> tuple[str, str]:

@@ -34,6 +34,8 @@ class AlignedTranslation(NamedTuple):
     target_units: list[Span]
     sources: list[int | None]
     """For each target unit the source unit that it is linked with."""
+    confidence: float | None = None
+    """How far the translation can be trusted, from 0 to 1; None where that is not known."""
 
 
 def aligned(n_best: list[Translation]) -> AlignedTranslation:
@@ -44,7 +46,7 @@ def aligned(n_best: list[Translation]) -> AlignedTranslation:
     sources: list[int | None] = [None] * len(target_units)
     for source, target in best.links_between(source_units, target_units):
         sources[target] = source
-    return AlignedTranslation(best.text, source_units, target_units, sources)
+    return AlignedTranslation(best.text, source_units, target_units, sources, best.confidence)
 
 
 def unchanged(text: str) -> AlignedTranslation:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import yaml
 
-from dragoman.documents.document import Document, Languages, as_html, as_text, decoded
+from dragoman.documents.document import Document, Languages, as_html, as_text, decoded, line_places, texts_alone
 from dragoman.errors import InputError
 from dragoman.text.words import has_letter
 
@@ -201,7 +201,7 @@ def _document(text: str, encoding: str, values: Iterator[_Value] | list[_Value])
             place = one.end
         return "".join([*result, text[place:]]).encode(encoding)
 
-    return Document([one.markup for one in found], write)
+    return Document([one.markup for one in found], texts_alone(write), line_places(text, (one.start for one in found)))
 
 
 def _is_text(markup: str) -> bool:

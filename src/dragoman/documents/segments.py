@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.corpora.writing import WRITERS
-from dragoman.documents.document import Document, Languages, decoded
+from dragoman.documents.document import Document, Languages, RatedText, decoded
 from dragoman.documents.files import open_document, require_limits
 from dragoman.documents.markup import MAX_SENTENCES, markup_paragraphs, sentences_of, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
@@ -114,7 +114,7 @@ def finished_file(
     for number, parts in groupby(own, key=lambda one: one[0].text):
         of_text = list(parts)
         if any(target is None for _, target, _ in of_text):
-            texts[number] = ""
+            texts[number] = RatedText("", None)
         elif all(one for *_, one in of_text):
             sure.add(number)
     return document.units.write(texts, sure)

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from dragoman.documents.document import Document, Languages, decoded
+from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
 from dragoman.documents.html_text import unescaped
 from dragoman.text.sentences import Span
 
@@ -42,7 +42,9 @@ def read_srt(content: bytes, languages: Languages) -> Document:
     def write(translations: list[str]) -> bytes:
         return replace_cue_texts(text, list(map(unescaped, translations))).encode(encoding)
 
-    return Document([cue.replace("&", "&amp;") for cue in cue_texts(text)], write)
+    return Document(
+        [cue.replace("&", "&amp;") for cue in cue_texts(text)], texts_alone(write), _places(text, vtt=False)
+    )
 
 
 def read_vtt(content: bytes, languages: Languages) -> Document:
@@ -56,12 +58,16 @@ def read_vtt(content: bytes, languages: Languages) -> Document:
     def write(translations: list[str]) -> bytes:
         return replace_cue_texts(text, translations, vtt=True).encode(encoding)
 
-    return Document(cue_texts(text, vtt=True), write)
+    return Document(cue_texts(text, vtt=True), texts_alone(write), _places(text, vtt=True))
 
 
 def cue_texts(text: str, *, vtt: bool = False) -> list[str]:
     """The texts of the cues as HTML, but for entities: each on one line, without dashes and notes around it."""
     return [_inner(_joined(text, unit))[1] for unit in _units(text, vtt)]
+
+
+def _places(text: str, *, vtt: bool) -> list[str]:
+    return line_places(text, (unit[0][0][0] for unit in _units(text, vtt)))
 
 
 def replace_cue_texts(text: str, translations: Sequence[str], *, vtt: bool = False) -> str:

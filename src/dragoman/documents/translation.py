@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dragoman.documents.document import Document
-from dragoman.documents.markup import markup_sentences, translated_markup
+from dragoman.documents.markup import lines_of_sentences, markup_sentences, translated_markup
 from dragoman.documents.rendering import aligned
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
@@ -26,6 +26,8 @@ class TranslatedDocument:
     """Words of these, between spaces."""
     sentences: list[Translation]
     """The translation of each different sentence, in the order of the document."""
+    places: list[str]
+    """Where each of these stands first."""
 
     @property
     def repeated(self) -> int:
@@ -35,7 +37,12 @@ class TranslatedDocument:
 
 def sentences_in(document: Document, translator: Translator, language: str) -> list[str]:
     """The sentences of a document, in order."""
-    return markup_sentences(document.texts, language, not translator.attends, MOST, None)
+    return [one for own in _by_text(document, translator, language) for one in own]
+
+
+def _by_text(document: Document, translator: Translator, language: str) -> list[list[str]]:
+    separate = not translator.attends
+    return [markup_sentences([text], language, separate, MOST, None) for text in document.texts]
 
 
 def translate_document(
@@ -50,15 +57,24 @@ def translate_document(
     Raises:
         ConfigError, RunError: as for `Translator.translate_lines`.
     """
-    sentences = sentences_in(document, translator, language)
-    different = dict.fromkeys(sentences)
-    found: list[Translation] = []
-    for [best] in translator.translate_lines(different):
-        found.append(best)
+    by_text = _by_text(document, translator, language)
+    sentences = [one for own in by_text for one in own]
+    places: dict[str, str] = {}
+    """Of each different sentence."""
+    for text, own, place in zip(document.texts, by_text, document.places, strict=True):
+        of_sentences = [place] * len(own)
+        if document.are_pages:
+            lines = lines_of_sentences(text, language, not translator.attends)
+            of_sentences = [", ".join(filter(None, (place, f"line {line}"))) for line in lines]
+        for one, its_place in zip(own, of_sentences, strict=True):
+            places.setdefault(one, its_place)
+    found: dict[str, Translation] = {}
+    for sentence, [best] in zip(places, translator.translate_lines(places), strict=True):
+        found[sentence] = best
         progress(len(found))
-    rendered = dict(zip(different, (aligned([best]) for best in found), strict=True))
+    rendered = {sentence: aligned([best]) for sentence, best in found.items()}
     texts = translated_markup(
         document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences], None
     )
     words = sum(len(sentence.split()) for sentence in sentences)
-    return TranslatedDocument(document.write(texts), len(sentences), words, found)
+    return TranslatedDocument(document.write(texts), len(sentences), words, list(found.values()), list(places.values()))

@@ -13,7 +13,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.documents.document import Languages
+from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, supported_kinds, translated_file
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, wrong_field
@@ -119,7 +119,7 @@ class Files:
         [direction] = await service.directions(["\n".join(texts)[:DETECTED_CHARACTERS]], wanted.source, wanted.target)
         directions = [direction] * len(texts)  # one language for the whole file
         if suffix == ".txt":
-            translations = [best for best, *_ in await service.translate(texts, directions)]
+            translations = [RatedText(best, None) for best, *_ in await service.translate(texts, directions)]
         else:
             translations = await translate_markup(service, texts, directions)
         translated = await service.workers.run(translated_file, suffix, content, translations, languages)

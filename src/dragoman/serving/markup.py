@@ -7,6 +7,7 @@ from typing import cast
 
 import msgspec
 
+from dragoman.documents.document import RatedText
 from dragoman.documents.html_text import Xml
 from dragoman.documents.markup import MAX_SENTENCES, markup_sentences, translated_markup
 from dragoman.documents.rendering import AlignedTranslation, aligned
@@ -16,9 +17,9 @@ from dragoman.translation.result import Translation
 
 async def translate_markup(
     service: Service, texts: Sequence[str], directions: Sequence[Direction], xml: Xml | None = None
-) -> list[str]:
+) -> list[RatedText]:
     """The translations of documents or fragments of HTML, or of XML that is read in this way."""
-    found = list(texts)
+    found = [RatedText(text, None) for text in texts]
 
     async def translate_some(places: list[int], direction: Direction) -> None:
         pair, own = direction.pair, [texts[place] for place in places]

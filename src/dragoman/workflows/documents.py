@@ -25,7 +25,9 @@ log = logging.getLogger(__name__)
 LARGEST = 1 << 28
 """Bytes of a document, which is held in memory."""
 UNSURE = 0.5
-"""Confidence below which a sentence is counted as unsure."""
+"""Confidence below which a sentence is unsure."""
+MOST_UNSURE = 20
+"""Unsure sentences that are listed."""
 
 
 def translate_document_file(request: TranslationRequest) -> None:
@@ -51,6 +53,8 @@ def translate_document_file(request: TranslationRequest) -> None:
         file.write(found.content)
     warn_of_searched_again(sum(one.searched_again for one in found.sentences), len(found.sentences))
     warn_of_truncated(sum(not one.finished for one in found.sentences), len(found.sentences))
+    for line in _unsure(found):
+        console.info(line)
     console.info(f"{request.files.output}: {_summary(found)}")
 
 
@@ -135,7 +139,18 @@ def _translated(path: Path, translator: Translator, languages: Languages, consol
             raise InputError(f"{path}: {error}") from None
 
 
+def _unsure(found: TranslatedDocument) -> list[str]:
+    """A line for each unsure sentence: where it stands, how sure its translation is, and what speaks against it."""
+    placed = zip(found.places, found.sentences, strict=True)
+    unsure = [(place, one) for place, one in placed if one.confidence is not None and one.confidence < UNSURE]
+    lines = [
+        f"unsure: {place}: {one.source} ({one.confidence:.2f}, {one.doubt})" for place, one in unsure[:MOST_UNSURE]
+    ]
+    return [*lines, *([f"and {len(unsure) - MOST_UNSURE:,} more"] if len(unsure) > MOST_UNSURE else [])]
+
+
 def _summary(found: TranslatedDocument) -> str:
-    unsure = [one for one in found.sentences if one.confidence is not None and one.confidence < UNSURE]
     parts = [f"{found.segments:,} sentences", f"{found.words:,} words", f"{found.repeated:,} repeated"]
-    return ", ".join([*parts, *([f"{len(unsure):,} unsure, such as {unsure[0].source!r}"] if unsure else [])])
+    confidences = [one.confidence for one in found.sentences if one.confidence is not None]
+    unsure = sum(confidence < UNSURE for confidence in confidences)
+    return ", ".join([*parts, *([f"{unsure:,} unsure"] if confidences else [])])
