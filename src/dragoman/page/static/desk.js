@@ -21,6 +21,7 @@ import { TranslatorError } from "./translator_error.js";
 
 const REST = 1000; // milliseconds without a key after which what is typed next is undone for itself
 const LOCK = "dragoman.desk";
+const LEAVING = 500; // milliseconds in which a page that is loaded anew gives its lock back
 
 let translator, settings, languages, store;
 let work = null; // the document: {facts, project, rows, translation, memory, place}
@@ -29,7 +30,7 @@ let resting;
 const editor = new Editor({
   typed(text) {
     clearTimeout(resting);
-    resting = setTimeout(() => work.project.pause(), REST);
+    resting = setTimeout(() => work?.project.pause(), REST);
     edit({ target: text, origin: text ? "person" : "", confirmed: false }, `typing ${work.place}`);
   },
   accept(target, offered) {
@@ -67,9 +68,9 @@ async function begin(file) {
     showDone();
     if (!found.length) return tell(message("noSegments", file.name));
     const segments = segmentsOf(found);
-    Object.assign(facts, { glossary: [], glossaryText: "", epoch: 0, place: 0, memory: [] });
+    Object.assign(facts, { glossary: [], glossaryText: "", epoch: 0, place: 0 });
     await keep(store?.begin(facts, segments));
-    show(facts, segments);
+    show(facts, segments, []);
   } catch (error) {
     showDone();
     if (error instanceof TypeError) return tell(suffixOf(file.name) === ".txt" ? message("notText", file.name) : message("notSupported", file.name, ".txt"));
@@ -78,14 +79,14 @@ async function begin(file) {
   }
 }
 
-/** Show a document and go on with it. */
-function show(facts, segments) {
+/** Show a document and go on with it; `pairs` are those of the memory that was opened. */
+function show(facts, segments, pairs) {
   facts.teaches = Boolean(settings.suggestions);
   const memory = new Memory();
-  for (const { source, target } of facts.memory) memory.add(source, target);
+  for (const { source, target } of pairs) memory.add(source, target);
   for (const { source, target, confirmed } of segments) if (confirmed && target) memory.add(source, target);
   const project = new Project(segments, changed);
-  const rows = new Rows(project, facts, editor, { open, confirm, matches, take });
+  const rows = new Rows(project, facts, editor, { open, toggle, matches, take });
   const translation = new DeskTranslation(translator, project, facts, memory, {
     working: showWorking,
     done: showDone,
@@ -97,7 +98,7 @@ function show(facts, segments) {
     told: tell,
     changed: () => keep(store?.putFacts(facts)),
   });
-  work = { facts, project, rows, translation, memory, place: Math.min(facts.place, segments.length - 1) };
+  work = { facts, project, rows, translation, memory, pairs, place: Math.min(facts.place, segments.length - 1) };
   if (languages) languages.choose(facts.source, facts.target);
   find("opening").hidden = true;
   find("desk").hidden = false;
@@ -107,7 +108,7 @@ function show(facts, segments) {
   rows.showAll();
   showProgress();
   if (!isOpen(project.segments[work.place])) work.place = Math.max(0, project.next(work.place));
-  if (isOpen(project.segments[work.place])) open(work.place, 0);
+  reopen(0);
   translation.run(work.place);
   translation.poll();
   translation.teach();
@@ -115,7 +116,8 @@ function show(facts, segments) {
 
 /** Leave the document; it is forgotten. */
 async function leave() {
-  work.translation.stop();
+  work.translation.end();
+  editor.close();
   work = null;
   await keep(store?.clear());
   find("desk").hidden = true;
@@ -167,6 +169,11 @@ function open(place, caret, offers = false) {
   }
 }
 
+/** Show the segment at work once more. */
+function reopen(caret) {
+  if (isOpen(work.project.segments[work.place])) open(work.place, caret);
+}
+
 const edit = (fields, key) => work.project.edit([[work.place, fields]], key);
 
 /** Confirm a segment, fill its repetitions, teach it, and go on. */
@@ -178,7 +185,7 @@ function confirm(place) {
     const filled = { ...fromMemory(target), origin: "repetition" };
     const repetitions = project.repetitions(place).map((one) => [one, filled]);
     project.pause();
-    project.edit([[place, { confirmed: true, offers: [] }], ...repetitions]);
+    project.edit([[place, { confirmed: true }], ...repetitions]);
     memory.add(source, target);
     find("announcement").textContent = message("confirmed", formatted(place + 1));
     translation.teach();
@@ -186,6 +193,13 @@ function confirm(place) {
   const next = project.next(place);
   if (next >= 0) open(next, 0);
   else find("announcement").textContent = message("allConfirmed");
+}
+
+/** Confirm a segment, or take that back. */
+function toggle(place) {
+  if (!work.project.segments[place].confirmed) return confirm(place);
+  work.project.pause();
+  work.project.edit([[place, { confirmed: false }]]);
 }
 
 /** What the memories have that is like a segment, best first. */
@@ -231,17 +245,18 @@ async function openMemory(file) {
   const { facts, memory, translation } = work;
   const pairs = readTmx(await file.text(), facts.source, facts.target);
   if (!pairs.length) return tell(message("noPairs", file.name));
-  facts.memory = [...facts.memory, ...pairs];
+  work.pairs = [...work.pairs, ...pairs];
+  keep(store?.putMemory(work.pairs));
   for (const { source, target } of pairs) memory.add(source, target);
   tell(message("pairsRead", formatted(pairs.length), file.name));
   translation.renew();
-  open(work.place);
+  reopen();
 }
 
 function setGlossary(text) {
   Object.assign(work.facts, { glossary: parseGlossary(text), glossaryText: text });
   work.rows.showAll();
-  open(work.place, 0);
+  reopen(0);
   work.translation.renew();
 }
 
@@ -308,8 +323,14 @@ document.addEventListener("keydown", (event) => {
 });
 
 /** Whether the document is at work in another window, whose changes would be lost. */
-function isElsewhere() {
-  if (!navigator.locks) return Promise.resolve(false); // only where there is TLS, or on this machine
+async function isElsewhere() {
+  if (!navigator.locks) return false; // they are only where there is TLS, or on this machine
+  const isHeld = await isLocked();
+  if (isHeld) await new Promise((resolve) => setTimeout(resolve, LEAVING));
+  return isHeld && isLocked();
+}
+
+function isLocked() {
   return new Promise((resolve) => {
     navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => {
       resolve(!lock);
@@ -330,7 +351,7 @@ async function start() {
     if (await isElsewhere()) return tell(message("elsewhere"));
     store ??= await openStore();
     const before = await store?.load();
-    if (before) show(before.facts, before.segments);
+    if (before) show(before.facts, before.segments, before.pairs);
     else find("pasted").focus();
     if (!store) tell(message("noStore"));
     find("begin").disabled = false;
@@ -346,7 +367,7 @@ preparePreferences(() => {
   if (!work) return;
   work.rows.showAll();
   showProgress();
-  open(work.place);
+  reopen();
 });
 find("not-started").remove(); // all scripts are there
 start();

@@ -15,7 +15,7 @@ export class Rows {
   #actions;
   #active = -1;
 
-  /** `actions`: open(place, caret), confirm(place), matches(place), take(place, match). */
+  /** `actions`: open(place, caret, offers), toggle(place), matches(place), take(place, match). */
   constructor(project, facts, editor, actions) {
     [this.#project, this.#facts, this.#editor, this.#actions] = [project, facts, editor, actions];
   }
@@ -99,7 +99,7 @@ export class Rows {
     if (!isOpen(segment)) return state;
     const button = make("button", { type: "button", className: "confirm", textContent: "✓", ariaPressed: String(confirmed), ariaLabel: message("confirmOne", formatted(place + 1)), title: message("confirmKey") });
     button.disabled = !target;
-    button.addEventListener("click", () => this.#actions.confirm(place));
+    button.addEventListener("click", () => this.#actions.toggle(place));
     state.append(button);
     return state;
   }

@@ -2,7 +2,7 @@
 
 const NAME = "dragoman.desk";
 const [FACTS, SEGMENTS] = ["facts", "segments"];
-const DOCUMENT = "document";
+const [DOCUMENT, FILE, MEMORY] = ["document", "file", "memory"]; // apart from each other, because the first changes often
 
 /** The store, or null where the browser forbids it. */
 export async function openStore() {
@@ -22,26 +22,38 @@ class DeskStore {
     this.#database = database;
   }
 
-  /** {facts, segments} of the document that was kept, or null. */
+  /** {facts, segments, pairs} of the document that was kept, or null. */
   async load() {
-    const stores = this.#stores("readonly");
-    const [facts, segments] = await Promise.all([done(stores.facts.get(DOCUMENT)), done(stores.segments.getAll())]);
-    return facts ? { facts, segments } : null; // the keys are places, in whose order all are returned
+    const { facts: store, segments: rows } = this.#stores("readonly");
+    const [facts, file, pairs, segments] = await Promise.all([
+      ...[DOCUMENT, FILE, MEMORY].map((key) => done(store.get(key))),
+      done(rows.getAll()), // the keys are places, in whose order all are returned
+    ]);
+    return facts ? { facts: { ...facts, file }, segments, pairs: pairs ?? [] } : null;
   }
 
   /** Keep a document in the place of the last one. */
-  begin(facts, segments) {
+  begin({ file, ...facts }, segments) {
     const stores = this.#stores("readwrite");
     stores.segments.clear();
+    stores.facts.clear();
     stores.facts.put(facts, DOCUMENT);
+    stores.facts.put(file, FILE);
     segments.forEach((segment, place) => stores.segments.put(segment, place));
     return stores.commit();
   }
 
   /** Keep what is known of the document beside its segments. */
-  putFacts(facts) {
+  putFacts({ file, ...facts }) {
     const stores = this.#stores("readwrite");
     stores.facts.put(facts, DOCUMENT);
+    return stores.commit();
+  }
+
+  /** Keep the pairs of the memory that was opened. */
+  putMemory(pairs) {
+    const stores = this.#stores("readwrite");
+    stores.facts.put(pairs, MEMORY);
     return stores.commit();
   }
 

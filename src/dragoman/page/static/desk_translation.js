@@ -20,6 +20,7 @@ export class DeskTranslation {
   #place = 0;
   #polling = null;
   #teaching = false;
+  #ended = false;
 
   /**
    * `facts`: the languages, `glossary` and `epoch` of the document, which is the number of times that model or glossary have
@@ -59,6 +60,13 @@ export class DeskTranslation {
     this.#running = null;
   }
 
+  /** Contribute nothing any more: the document is left. */
+  end() {
+    this.#ended = true;
+    this.stop();
+    clearTimeout(this.#polling);
+  }
+
   /** Teach the translator what has been confirmed, one after the other. */
   async teach() {
     if (this.#teaching || !this.#translator.correct || !this.#facts.teaches) return;
@@ -69,7 +77,9 @@ export class DeskTranslation {
         const { source, target } = this.#facts;
         try {
           await this.#translator.correct({ source, target, text: segment.source, translation: segment.target });
+          if (this.#ended) return;
         } catch (error) {
+          if (this.#ended) return;
           if (error.kind === "key") this.#facts.teaches = false; // the key lacks the right
           else if (error.kind !== "refused") throw error;
           this.#condition.refused(place, error);
@@ -92,6 +102,7 @@ export class DeskTranslation {
     const { source, target } = this.#facts;
     try {
       const { revision, waiting } = await this.#translator.corrections(source, target);
+      if (this.#ended) return;
       const before = this.#facts.revision ?? revision;
       this.#facts.revision = revision;
       if (revision === before) this.#condition.changed();
@@ -123,13 +134,26 @@ export class DeskTranslation {
   }
 
   async #translate(places, signal) {
-    const { epoch, source, target } = this.#facts;
+    const { epoch } = this.#facts;
     const known = places.filter((place) => this.#memory.exact(this.#project.segments[place].source) !== undefined);
     if (known.length) this.#offer(known.map((place) => [place, { ...fromMemory(this.#memory.exact(this.#project.segments[place].source)), epoch }]));
     const others = places.filter((place) => !known.includes(place));
     if (!others.length) return;
     this.#condition.working();
-    const texts = others.map((place) => this.#project.segments[place].source);
+    try {
+      await this.#ask(others, epoch, signal);
+    } catch (error) {
+      if (error.kind !== "refused" || signal.aborted) throw error;
+      this.#condition.told(error.message);
+      if (others.length === 1) this.#offer([[others[0], { epoch, origin: "", target: "", offered: "" }]]);
+      else for (const place of others) await this.#translate([place], signal);
+    }
+  }
+
+  /** Ask the translator for translations of the segments at some places. */
+  async #ask(places, epoch, signal) {
+    const { source, target } = this.#facts;
+    const texts = places.map((place) => this.#project.segments[place].source);
     const request = { text: texts, source, target };
     const glossary = this.#translator.glossaries ? termsIn(texts, this.#facts.glossary).slice(0, MOST_TERMS) : [];
     if (glossary.length) request.glossary = Object.fromEntries(glossary.map(({ term, translation }) => [term, translation]));
@@ -139,7 +163,7 @@ export class DeskTranslation {
       delete request.glossary;
       return this.#translator.translate(request, signal);
     });
-    this.#offer(others.map((place, number) => [place, { ...fromResult(texts[number], results[number]), epoch }]));
+    this.#offer(places.map((place, number) => [place, { ...fromResult(texts[number], results[number]), epoch }]));
   }
 
   /** Take in translations of segments that nobody has touched meanwhile. */
