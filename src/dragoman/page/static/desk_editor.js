@@ -105,8 +105,8 @@ export class Editor {
     const now = word && field.value.slice(word.start, word.end);
     const completions = found
       .filter(({ text }) => text.startsWith(prefix) && text.length > prefix.length && (word ? true : text !== field.value))
-      .map((one) => ({ ...one, end: prefix.length + upToWord(one, prefix).length }))
-      .filter(({ text, end }) => !word || text.slice(prefix.length, end).trim() !== now);
+      .map((one) => ({ ...one, ...nextWord(one, prefix) }))
+      .filter(({ text, start, end }) => !word || text.slice(start, end).trim() !== now);
     this.#offers = { prefix, word, completions };
     this.#list();
   }
@@ -118,7 +118,7 @@ export class Editor {
     list.replaceChildren(
       ...completions.map((one, number) => {
         const isRest = !word && number === 0;
-        const text = one.text.slice(prefix.length, isRest ? one.text.length : one.end);
+        const text = isRest ? one.text.slice(prefix.length) : one.text.slice(one.start, one.end).trim();
         const label = make("bdi", { textContent: text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text });
         const key = isRest ? [make("kbd", { textContent: "Tab" })] : [];
         const button = make("button", { type: "button", title: one.text, className: isRest ? "rest" : "" }, label, ...key);
@@ -156,10 +156,13 @@ export class Editor {
   }
 }
 
-/** What a completion has behind the prefix up to the end of its next word. */
-function upToWord({ word, text }, prefix) {
-  const rest = text.slice(prefix.length);
-  return word && rest.includes(word) ? rest.slice(0, rest.indexOf(word) + word.length) : rest;
+/** Where the next word of a completion is, of which the prefix may have the beginning: {start, end}. */
+function nextWord({ word, text }, prefix) {
+  const begun = /\S*$/u.exec(prefix)[0];
+  const start = prefix.length - begun.length;
+  if (begun && word.startsWith(begun) && text.startsWith(word, start)) return { start, end: start + word.length };
+  const place = word ? text.indexOf(word, prefix.length) : -1;
+  return { start: prefix.length, end: place < 0 ? text.length : place + word.length };
 }
 
 /** The word at a place of a text: {start, end}, or null between words. */
