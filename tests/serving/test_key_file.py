@@ -12,18 +12,24 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.serving import key_file
-from dragoman.serving.key_file import KeyFile, read_keys
+from dragoman.serving.key_file import KeyFile, KeyRights, read_keys
 from dragoman.serving.limits import Limits
 from dragoman.serving.refusals import Refusal
 
 
 def test_keys_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "keys"
-    path.write_text("# of the team\nsecret-1\n\nsecret-2 60\n")
-    assert read_keys(path) == {"secret-1": None, "secret-2": 60}
+    path.write_text("# of the team\nsecret-1\n\nsecret-2 60\nsecret-3 60 learn\nsecret-4 learn\n")
+    assert read_keys(path) == {
+        "secret-1": KeyRights(None),
+        "secret-2": KeyRights(60),
+        "secret-3": KeyRights(60, learn=True),
+        "secret-4": KeyRights(None, learn=True),
+    }
     for text, expected in (
-        ("one two three\n", f"{path}: line 1: is not a key, alone or with its texts a minute: KEY 60"),
-        ("one 0\n", f"{path}: line 1: is not a key, alone or with its texts a minute: KEY 60"),
+        ("one two three\n", f"{path}: line 1: is not a key, alone or with its texts a minute and learn: KEY 60 learn"),
+        ("one learn 9\n", f"{path}: line 1: is not a key, alone or with its texts a minute and learn: KEY 60 learn"),
+        ("one 0\n", f"{path}: line 1: is not a key, alone or with its texts a minute and learn: KEY 60 learn"),
         ("# nothing\n", f"{path}: has no API key; write one a line"),
     ):
         path.write_text(text)
@@ -47,7 +53,7 @@ def test_a_changed_file_is_read_again_and_a_damaged_one_is_not(
         path.unlink()
         assert not keys.refresh()
         assert not keys.refresh()
-    assert keys.keys == {"one": None, "another": 5}
+    assert keys.keys == {"one": KeyRights(None), "another": KeyRights(5)}
     assert [record.getMessage() for record in caplog.records] == [
         "API keys read again",
         *["API keys not read again"] * 2,

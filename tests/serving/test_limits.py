@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.serving.key_file import KeyRights
 from dragoman.serving.limits import Limits
 from dragoman.serving.refusals import Refusal
 
@@ -15,7 +16,7 @@ def _refusal(limits: Limits, key: str | None, address: str = "a", texts: int = 1
 
 
 def test_a_key_is_needed_where_there_are_keys() -> None:
-    limits = Limits({"secret": None}, None)
+    limits = Limits({"secret": KeyRights()}, None)
     limits.admit("secret", "a", 1000)
     assert _refusal(limits, None)[:2] == (400, "Please contact the server operator to get an API key")
     assert _refusal(limits, "other")[:2] == (403, "Invalid API key")
@@ -67,8 +68,17 @@ def test_the_clients_that_have_sent_least_recently_are_forgotten(monkeypatch: py
 
 
 def test_a_key_may_have_a_rate_of_its_own() -> None:
-    limits = Limits({"slow": 1, "usual": None}, 2, clock=lambda: 0.0)
+    limits = Limits({"slow": KeyRights(1), "usual": KeyRights()}, 2, clock=lambda: 0.0)
     limits.admit("slow", "a", 1)
     assert _refusal(limits, "slow")[1] == "Slowdown: 1 per 1 minute"
     limits.admit("usual", "a", 2)
     assert _refusal(limits, "usual", "other")[1] == "Slowdown: 2 per 1 minute"
+
+
+def test_correcting_is_a_right_of_its_own() -> None:
+    limits = Limits({"reader": KeyRights(), "corrector": KeyRights(learn=True)}, None)
+    limits.require_learning("corrector")
+    for key in ("reader", "unknown", None):
+        with pytest.raises(Refusal, match="may not correct translations"):
+            limits.require_learning(key)
+    Limits(None, None).require_learning(None)

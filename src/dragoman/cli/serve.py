@@ -82,12 +82,19 @@ def add_options(parser: Parser) -> None:
         "the pairs whose sources are like a sentence. One file of pairs, two (source and target), or a run, for its "
         "training text; of several models SOURCE:TARGET=FILE names one; may be repeated",
     )
+    models.add_argument(
+        "--learn",
+        action="store_true",
+        help="let clients correct translations (POST /v1/corrections, /suggest), and learn from them as "
+        "`dragoman learn` does: run folders only; what is learnt is in the folder RUN.learned",
+    )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
         "--api-keys",
         metavar="FILE",
         help="answer only requests with a key of this file. A line is a key, optionally followed by a space and its "
-        "limit in texts per minute. The file is read again when it changes",
+        "limit in texts per minute, and by the word learn if it may correct translations. The file is read again when "
+        "it changes",
     )
     limits.add_argument(
         "--rate",
@@ -132,12 +139,14 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Serve until a signal."""
     from dragoman.serving.key_file import KeyFile
+    from dragoman.serving.learning import start_learning
     from dragoman.serving.logs import configure
     from dragoman.serving.memories import read_memories
-    from dragoman.serving.models import Models, ServedFolder
+    from dragoman.serving.models import Models, Pair, ServedFolder
     from dragoman.serving.origins import host_name
     from dragoman.serving.server import serve
     from dragoman.serving.settings import Settings
+    from dragoman.translation_memory.memory import LayeredMemory, Memory
 
     folders = [ServedFolder.named(name) for name in options.folders]
     key_file = None if options.api_keys is None else KeyFile(options.api_keys)
@@ -157,7 +166,11 @@ def run(options: argparse.Namespace) -> None:
         host_names=tuple(map(host_name, options.host_name)),
         trusted_proxies=tuple(options.trusted_proxy),
     )
-    memories = read_memories(options.memory, folders)
+    given = read_memories(options.memory, folders)
+    learning = start_learning(folders, options.device) if options.learn else {}
+    memories: dict[Pair, Memory] = {**given}
+    for pair, model in learning.items():
+        memories[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
     models = Models(folders, threads=settings.threads, budget=settings.budget, device=options.device, memories=memories)
     configure(quiet=options.quiet)
-    serve(models, settings, options.host, options.port, preload=options.preload)
+    serve(models, settings, options.host, options.port, learning=learning, preload=options.preload)

@@ -95,6 +95,7 @@ class Learner:
         tokenizer: Tokenizer = "13a",
         device: DeviceName = "auto",
         threads: int | None = None,
+        later: bool = False,
     ) -> None:
         """Learn what the log in a folder has; a new folder is made.
 
@@ -104,6 +105,7 @@ class Learner:
             dev: the pairs that the guard measures; None for those that the run was validated on.
             tokenizer: that of the guard's BLEU.
             device, threads: as for `dragoman.load`. The same numbers of both give the same bits.
+            later: leave what is to be learnt to calls of `learn_next`.
 
         Raises:
             RunError: the run cannot be opened or trained; the log is damaged or belongs to another run; another
@@ -117,6 +119,8 @@ class Learner:
         self._base_weights = _copied(weights_of(self._model))
         self.dev = list(_dev_pairs(self.base)) if dev is None else list(dev)
         self._tokenizer = tokenizer
+        self._later = later
+        self._guard: Guard | None = None
         self.folder = Path(folder)
         self._files = ExitStack()
         try:
@@ -131,7 +135,6 @@ class Learner:
             raise
 
     def _open(self) -> None:
-        self._guard = Guard(self.run, self.dev, self._tokenizer)
         self._text = self._training_text()
         self._log = CorrectionLog(self.folder / LOG)
         for number, entry in enumerate(self._log.entries, 1):
@@ -149,10 +152,17 @@ class Learner:
         saved = self._saved_state()
         blocks = 0 if saved is None else saved.blocks
         self.taken_back = [] if saved is None else list(saved.taken_back)
+        self.learnt = blocks * BLOCK
         self._remember_all(blocks)
         self._block_weights = _copied(weights_of(self._model))
-        for number in range(blocks * BLOCK, len(self._log.entries)):
-            self._learn(number)
+        if not self._later:
+            self._learn_waiting()
+
+    def _learn_waiting(self) -> Learnt | None:
+        last = None
+        while (learnt := self.learn_next()) is not None:
+            last = learnt
+        return last
 
     def __enter__(self) -> Self:
         return self
@@ -185,14 +195,40 @@ class Learner:
         ...     learner.learn("ab c", "AB X").number, learner.learn("ab c", "AB X").updates
         (1, 0)
         """
+        count = len(self._log.entries)
+        number = self.log(source, target)
+        return Learnt(number, 0) if number <= count else self._learn_waiting() or Learnt(number, 0)
+
+    def log(self, source: str, target: str) -> int:
+        """Log a correction, which `learn_next` learns; otherwise as `learn`. Another thread may learn meanwhile.
+
+        Returns:
+            its number in the log.
+
+        >>> with dragoman.Learner("RUN", "later", later=True) as learner:
+        ...     learner.log("ab c", "AB X"), learner.learnt, learner.learn_next().number, learner.learnt
+        (1, 0, 1, 1)
+        """
         source, target = as_read(source), as_read(target)
         require_learnable(source, target, self._encoded(source, target), self.run.config)
         entries = self._log.entries
         last = next((place for place in reversed(range(len(entries))) if entries[place].source == source), None)
         if last is not None and entries[last].target == target:
-            return Learnt(last + 1, 0)
+            return last + 1
         self._log.append(Correction(source, target, self._base_digest, len(self._text)))
-        return self._learn(len(entries) - 1)
+        return len(entries)
+
+    def learn_next(self) -> Learnt | None:
+        """Learn the first correction of the log that is not learnt; None if all are.
+
+        >>> with dragoman.Learner("RUN", "all-learnt") as learner:
+        ...     learner.learn_next() is None
+        True
+        """
+        if self.learnt == len(self._log.entries):
+            return None
+        self.learnt += 1
+        return self._learn(self.learnt - 1)
 
     def undo(self, number: int) -> None:
         """Take a correction out of the log, and learn the others anew.
@@ -216,6 +252,21 @@ class Learner:
         self._log = self._log.replace([*entries[: number - 1], *entries[number:]])
         self._restart()
 
+    def undo_all(self) -> None:
+        """Take all corrections out of the log, so that the weights are those of the base run.
+
+        Raises:
+            InputError: the log cannot be written.
+
+        >>> with dragoman.Learner("RUN", "undone") as learner:
+        ...     learnt = learner.learn("ab c", "AB X")
+        ...     learner.undo_all()
+        ...     learner.learnt
+        0
+        """
+        self._log = self._log.replace([])
+        self._restart()
+
     def finish_block(self) -> float | None:
         """Let the guard measure what was learnt since the last whole block, before the weights are used elsewhere.
 
@@ -229,7 +280,7 @@ class Learner:
         ...     learner.finish_block() is None
         True
         """
-        lost = self._guard.lost() if len(self._log.entries) % BLOCK else 0.0
+        lost = self._lost() if self.learnt % BLOCK else 0.0
         if lost <= LOST:
             return None
         self._restore(self._block_weights)
@@ -252,9 +303,18 @@ class Learner:
         like += self._text.like(form, LIKE - len(like), longest)
         return [*like, *self._earlier.unlike(draw, EARLIER, longest), *self._text.unlike(draw, UNLIKE, longest)]
 
+    def _lost(self) -> float:
+        """What the guard measures; it is made when it is first needed, with the weights of the base run."""
+        if self._guard is None:
+            now = _copied(weights_of(self._model))
+            self._restore(self._base_weights)
+            self._guard = Guard(self.run, self.dev, self._tokenizer)
+            self._restore(now)
+        return self._guard.lost()
+
     def _end_block(self, block: int) -> float | None:
         """Take a block back if the guard refuses it, and save the weights."""
-        lost = self._guard.lost()
+        lost = self._lost()
         if lost > LOST:
             self.taken_back.append(block)
             self._restore(self._block_weights)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from dragoman.errors import RunError
@@ -48,6 +48,16 @@ def load_weights(path: Path) -> dict[str, Tensor]:
             f"{path}: the weights are damaged ({error}); restore the file, or go on from the last saved "
             "state with `dragoman train --resume`"
         ) from None
+
+
+def packed_weights(weights: Mapping[str, Tensor]) -> bytes:
+    """Weights for another process."""
+    return save({name: weight.cpu().contiguous() for name, weight in weights.items()})
+
+
+def unpacked_weights(content: bytes) -> dict[str, Tensor]:
+    """What `packed_weights` was given, on the CPU."""
+    return load(content)
 
 
 def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:

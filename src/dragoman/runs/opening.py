@@ -5,9 +5,10 @@ An exported folder opens like a run folder but without torch, which is imported 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,6 +70,20 @@ class Run:
 
         assert isinstance(self.engine, TorchEngine)
         return self.engine.model
+
+    def with_weights(self, packed: bytes) -> Run:
+        """The same run with a model of other weights, which `packed_weights` has packed; this one stays as it is.
+
+        Raises:
+            ConfigError: as for `model`.
+            RunError: they do not fit the model.
+        """
+        from dragoman.engines.torch_engine import TorchEngine
+        from dragoman.model.weights import restore_weights, unpacked_weights
+
+        model = copy.deepcopy(self.model())
+        restore_weights(model, unpacked_weights(packed), self.folder.path)
+        return replace(self, engine=TorchEngine(model))
 
     def scorer(self) -> Scorer:
         """Scores and aligns given translations.

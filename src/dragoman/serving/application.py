@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,14 +17,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dragoman.errors import DragomanError
+from dragoman.serving.corrections import CorrectionRoutes
 from dragoman.serving.deepl import DeepL
 from dragoman.serving.endpoint import endpoint
 from dragoman.serving.files import Files
+from dragoman.serving.learning import LearningModel
 from dragoman.serving.libretranslate import LibreTranslate
 from dragoman.serving.logs import event
 from dragoman.serving.metrics import CONTENT_TYPE_LATEST
 from dragoman.serving.middleware import PAGE, AccessLog, LoadShedding, OriginCheck
-from dragoman.serving.models import Models
+from dragoman.serving.models import Models, Pair
 from dragoman.serving.native import Native
 from dragoman.serving.openapi import describe
 from dragoman.serving.page import page_handlers
@@ -34,9 +37,15 @@ from dragoman.serving.service import Service
 from dragoman.serving.settings import Settings
 
 
-def create_app(models: Models, settings: Settings, *, preload: bool = False) -> Starlette:
-    """The ASGI application that serves `models`; with `preload` all are loaded at once."""
-    service = Service(models, settings)
+def create_app(
+    models: Models,
+    settings: Settings,
+    *,
+    learning: Mapping[Pair, LearningModel] | None = None,
+    preload: bool = False,
+) -> Starlette:
+    """The ASGI application that serves `models`, some of which learn; with `preload` all are loaded at once."""
+    service = Service(models, settings, learning or {})
     routes = _routes(service)
     middleware = [Middleware(AccessLog, service=service, routes=frozenset(route.path for route in routes))]
     if settings.cors_origins:
@@ -44,7 +53,7 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
             Middleware(
                 CORSMiddleware,
                 allow_origins=settings.cors_origins,
-                allow_methods=["GET", "POST"],
+                allow_methods=["GET", "POST", "DELETE"],
                 allow_headers=["Authorization", "Content-Type"],
                 expose_headers=["Retry-After"],
             )
@@ -56,6 +65,8 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         background = [asyncio.create_task(models.keep_fresh())]
+        for pair, model in service.learning.items():
+            background.append(model.start(partial(models.take_up, pair)))
         if settings.key_file is not None:
             background.append(asyncio.create_task(settings.key_file.keep_fresh(service.limits.set_keys)))
         if preload:
@@ -73,7 +84,7 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
 
 def _routes(service: Service) -> list[Route]:
     libretranslate, native, deepl, files = LibreTranslate(service), Native(service), DeepL(service), Files(service)
-    documents = Documents(service)
+    documents, corrections = Documents(service), CorrectionRoutes(service)
 
     async def health(request: Request) -> Response:
         return json_response({"status": "ok"})
@@ -95,10 +106,11 @@ def _routes(service: Service) -> list[Route]:
     posts = {
         "/translate": libretranslate.translate,
         "/detect": libretranslate.detect,
-        "/suggest": libretranslate.suggest,
+        "/suggest": corrections.suggest,
         "/translate_file": files.translate,
         "/v1/translate": native.translate,
         "/v1/complete": native.complete,
+        "/v1/corrections": corrections.add,
         "/v1/documents": documents.open,
         "/v1/documents/finished": documents.finish,
         "/v2/translate": deepl.translate,
@@ -107,6 +119,7 @@ def _routes(service: Service) -> list[Route]:
         "/languages": libretranslate.languages,
         "/frontend/settings": libretranslate.frontend_settings,
         "/download_file/{name}": files.download,
+        "/v1/corrections": corrections.list,
         "/v2/languages": deepl.languages,
         "/v2/usage": deepl.usage,
         "/health": health,
@@ -114,9 +127,14 @@ def _routes(service: Service) -> list[Route]:
         "/metrics": metrics,
         "/spec": spec,
     }
+    deletes = {"/v1/corrections": corrections.remove_all, "/v1/corrections/{number}": corrections.remove}
+    by_method = {"POST": posts, "GET": gets, "DELETE": deletes}
     return [
-        *(Route(path, endpoint(handler, seconds), methods=["POST"]) for path, handler in posts.items()),
-        *(Route(path, endpoint(handler, seconds), methods=["GET"]) for path, handler in gets.items()),
+        *(
+            Route(path, endpoint(handler, seconds), methods=[method])
+            for method, handlers in by_method.items()
+            for path, handler in handlers.items()
+        ),
         *(Route(path, handler, methods=["GET"], name=PAGE) for path, handler in page_handlers().items()),
     ]
 

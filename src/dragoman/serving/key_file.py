@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from dragoman.errors import InputError
 from dragoman.serving.logs import event
@@ -15,22 +16,37 @@ REFRESH_SECONDS = 2.0
 """The time between two looks at the file."""
 
 
-def read_keys(path: str | Path) -> dict[str, int | None]:
-    """The API keys of a file: one a line, and after a space, if it has a limit of its own, its texts a minute.
+class KeyRights(NamedTuple):
+    """What a key may do besides translating."""
+
+    per_minute: int | None = None
+    """Its texts a minute, if it has a limit of its own."""
+    learn: bool = False
+    """Whether it may correct translations."""
+
+
+def read_keys(path: str | Path) -> dict[str, KeyRights]:
+    """The API keys of a file: one a line, and after a space each, its texts a minute, if it has a limit of its own, and
+    `learn`, if it may correct translations.
 
     Empty lines and lines that begin with `#` are skipped.
 
     Raises:
         InputError: the file cannot be read, or a line of it has another form; the message does not repeat the line.
     """
-    keys: dict[str, int | None] = {}
+    keys: dict[str, KeyRights] = {}
     for number, line in enumerate(read_lines(str(path)), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if len(words) > 2 or (len(words) == 2 and not (words[1].isascii() and words[1].isdigit() and int(words[1]))):
-            raise InputError(f"{path}: line {number}: is not a key, alone or with its texts a minute: KEY 60")
-        keys[words[0]] = int(words[1]) if len(words) == 2 else None
+        key, *others = words
+        learn = others[-1:] == ["learn"]
+        limit = others[:-1] if learn else others
+        if len(limit) > 1 or (limit and not (limit[0].isascii() and limit[0].isdigit() and int(limit[0]))):
+            raise InputError(
+                f"{path}: line {number}: is not a key, alone or with its texts a minute and learn: KEY 60 learn"
+            )
+        keys[key] = KeyRights(int(limit[0]) if limit else None, learn)
     if not keys:
         raise InputError(f"{path}: has no API key; write one a line")
     return keys
@@ -47,7 +63,7 @@ class KeyFile:
         """
         self._path = Path(path)
         self._fingerprint = self._look()
-        self.keys: Mapping[str, int | None] = read_keys(path)
+        self.keys: Mapping[str, KeyRights] = read_keys(path)
         """As they were last read."""
 
     def refresh(self) -> bool:
@@ -67,7 +83,7 @@ class KeyFile:
         event("API keys read again", keys=len(self.keys))
         return True
 
-    async def keep_fresh(self, on_change: Callable[[Mapping[str, int | None]], None]) -> None:
+    async def keep_fresh(self, on_change: Callable[[Mapping[str, KeyRights]], None]) -> None:
         """Look for changes until cancelled, and give the new keys to `on_change`."""
         while True:
             await asyncio.sleep(REFRESH_SECONDS)

@@ -135,7 +135,7 @@ class LibreTranslate:
                 "frontendTimeout": 500,
                 "apiKeys": self._service.limits.key_required,
                 "keyRequired": self._service.limits.key_required,
-                "suggestions": False,
+                "suggestions": bool(self._service.learning),
                 "filesTranslation": bool(formats),
                 "supportedFilesFormat": formats,
                 "language": {
@@ -144,10 +144,6 @@ class LibreTranslate:
                 },
             }
         )
-
-    async def suggest(self, request: Request) -> Response:
-        """POST /suggest, which is not offered."""
-        raise Refusal(403, "Suggestions are disabled on this server.")
 
 
 def _as_list(texts: str | list[str]) -> list[str]:

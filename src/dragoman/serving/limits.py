@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from dragoman.serving.key_file import KeyRights
 from dragoman.serving.refusals import Refusal
 
 MAX_CLIENTS = 10_000
@@ -29,12 +30,12 @@ class Limits:
 
     def __init__(
         self,
-        keys: Mapping[str, int | None] | None,
+        keys: Mapping[str, KeyRights] | None,
         per_minute: int | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`keys` with their texts a minute, None if none is needed; `per_minute` is the limit of all others."""
-        self._keys: dict[bytes, int | None] | None = None
+        """`keys` is None if none is needed; `per_minute` is the limit of those without one of their own."""
+        self._keys: dict[bytes, KeyRights] | None = None
         if keys is not None:
             self.set_keys(keys)
         self._per_minute = per_minute
@@ -46,9 +47,18 @@ class Limits:
         """Whether a request needs an API key."""
         return self._keys is not None
 
-    def set_keys(self, keys: Mapping[str, int | None]) -> None:
+    def set_keys(self, keys: Mapping[str, KeyRights]) -> None:
         """Require one of these keys from now on; what clients have used is remembered."""
-        self._keys = {_digest(key): limit for key, limit in keys.items()}
+        self._keys = {_digest(key): rights for key, rights in keys.items()}
+
+    def require_learning(self, key: str | None) -> None:
+        """Refuse who may not correct translations, after `admit`.
+
+        Raises:
+            Refusal: keys are needed, and this one has not the right.
+        """
+        if self._keys is not None and (key is None or not self._keys.get(_digest(key), KeyRights()).learn):
+            raise Refusal(403, "This API key may not correct translations")
 
     def admit(self, key: str | None, address: str, texts: int) -> None:
         """Let a request of `texts` texts in.
@@ -85,7 +95,7 @@ class Limits:
         digest = _digest(key)
         if not [known for known in self._keys if hmac.compare_digest(known, digest)]:
             raise Refusal(403, "Invalid API key")
-        return digest, self._keys[digest] or self._per_minute
+        return digest, self._keys[digest].per_minute or self._per_minute
 
     def _bucket(self, client: object, limit: int) -> _Bucket:
         """What a client may use now."""

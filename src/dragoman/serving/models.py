@@ -15,7 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -25,7 +25,7 @@ from dragoman.engines.protocol import ConcurrentEngine
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.runs.exported import CONFIG, ENCODER, MANIFEST, SHORTLIST, STEP, ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.opening import open_run
+from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.scorer import Scorer
 from dragoman.serving.logs import event
 from dragoman.serving.refusals import Refusal
@@ -128,6 +128,8 @@ class LoadedModel:
     bytes: int
     fingerprint: object
     memory: Memory | None = None
+    run: Run | None = None
+    """That it was opened as."""
     _variants: OrderedDict[object, Translator] = field(default_factory=OrderedDict)
 
     def variant(self, options: Mapping[str, object]) -> Translator:
@@ -195,6 +197,8 @@ class Models:
             self._places[folder.pair] = _Place(folder)
         self._threads, self._budget, self._device = threads, budget, device
         self._memories = dict(memories or {})
+        self._learnt: dict[Pair, bytes] = {}
+        """Weights that were learnt since the server started, in place of those of the folder."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
         self._one_at_a_time = asyncio.Lock()
 
@@ -258,7 +262,7 @@ class Models:
     async def refresh(self) -> None:
         """Take up the new weights of folders that have changed."""
         for place in self._places.values():
-            if place.model is None or place.loading is not None:
+            if place.model is None or place.loading is not None or place.folder.pair in self._learnt:
                 continue
             now = await self._in_thread(place.folder.fingerprint)
             if now in (place.model.fingerprint, place.refused):
@@ -269,6 +273,19 @@ class Models:
             except (DragomanError, OSError) as error:
                 place.refused = now
                 event("model not reloaded", level=logging.ERROR, model=str(place.folder.pair), reason=str(error))
+
+    async def take_up(self, pair: Pair, weights: bytes) -> None:
+        """Translate with other weights of a run from the next batch on, whatever becomes of its folder.
+
+        Raises:
+            DragomanError: they do not fit.
+        """
+        self._learnt[pair] = weights
+        place = self._places[pair]
+        if place.loading is not None:  # perhaps with the weights before these
+            await asyncio.wait([place.loading])
+        if place.model is not None:
+            place.model = await self._in_thread(partial(_with_weights, place.model, weights))
 
     async def keep_fresh(self) -> None:
         """Look for changed folders until cancelled."""
@@ -317,15 +334,28 @@ class Models:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later
         run = open_run(folder.path, device=self._device, threads=1 if is_export(folder.path) else self._threads)
         lane = Lane(self._threads if isinstance(run.engine, ConcurrentEngine) else 1)
-        translator, memory = run.translator(), self._memories.get(folder.pair)
-        if memory is not None:
-            translator = translator.with_options(memory=memory)
-        return LoadedModel(
-            folder.pair, translator, run.scorer(), lane, run.config.search.beam, size, fingerprint, memory
+        memory = self._memories.get(folder.pair)
+        translator = _remembering(run, memory)
+        model = LoadedModel(
+            folder.pair, translator, run.scorer(), lane, run.config.search.beam, size, fingerprint, memory, run
         )
+        learnt = self._learnt.get(folder.pair)
+        return model if learnt is None else _with_weights(model, learnt)
 
     async def _in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _with_weights(model: LoadedModel, weights: bytes) -> LoadedModel:
+    assert model.run is not None
+    run = model.run.with_weights(weights)
+    translator = _remembering(run, model.memory)
+    return replace(model, translator=translator, scorer=run.scorer(), run=run, _variants=OrderedDict())
+
+
+def _remembering(run: Run, memory: Memory | None) -> Translator:
+    translator = run.translator()
+    return translator if memory is None else translator.with_options(memory=memory)
 
 
 def _cannot_load(pair: Pair) -> Refusal:

@@ -8,6 +8,15 @@ from typing import Any
 
 import msgspec
 
+from dragoman.serving.corrections import (
+    CorrectionRequest,
+    CorrectionResponse,
+    CorrectionsQuery,
+    CorrectionsResponse,
+    RemovalQuery,
+    SuggestRequest,
+    SuggestResponse,
+)
 from dragoman.serving.deepl import DeepLRequest, DeepLResponse
 from dragoman.serving.files import FileRequest, FileResponse
 from dragoman.serving.libretranslate import (
@@ -35,7 +44,7 @@ _ERRORS = {
     500: "The model failed",
     503: "The server is busy; Retry-After says when to try again",
 }
-_MORE = {409: "The file or the languages are not those of the digest"}
+_MORE = {404: "There is no such correction", 409: "The file or the languages are not those of the digest"}
 """Errors of single routes."""
 _STRING: Json = {"type": "string"}
 _OBJECT: Json = {"type": "object"}
@@ -49,6 +58,7 @@ _POSTS: tuple[tuple[str, str, str, Any, Any], ...] = (
         LibreTranslateRequest,
         LibreTranslateResponse,
     ),
+    ("/suggest", "suggest", "Correct a translation (LibreTranslate)", SuggestRequest, SuggestResponse),
     ("/detect", "detect", "Detect the language of a text", DetectRequest, list[DetectedLanguage]),
     ("/translate_file", "translateFile", "Translate a file", FileRequest, FileResponse),
     (
@@ -59,6 +69,7 @@ _POSTS: tuple[tuple[str, str, str, Any, Any], ...] = (
         TranslateResponse,
     ),
     ("/v1/complete", "complete", "Complete the beginning of a translation", CompleteRequest, CompleteResponse),
+    ("/v1/corrections", "correct", "Correct a translation", CorrectionRequest, CorrectionResponse),
     ("/v1/documents", "openDocument", "Divide a file into segments", DocumentRequest, DocumentResponse),
     (
         "/v1/documents/finished",
@@ -86,10 +97,25 @@ _GETS: tuple[tuple[str, str, str, Any], ...] = (
 """Path, name, summary, and the type of the answer of the others, or its schema."""
 
 
+_QUERIES: tuple[tuple[str, str, str, str, Any, Any], ...] = (
+    ("get", "/v1/corrections", "corrections", "The corrections", CorrectionsQuery, CorrectionsResponse),
+    ("delete", "/v1/corrections", "removeCorrections", "Take all corrections out", RemovalQuery, CorrectionResponse),
+    (
+        "delete",
+        "/v1/corrections/{number}",
+        "removeCorrection",
+        "Take a correction out",
+        RemovalQuery,
+        CorrectionResponse,
+    ),
+)
+"""Method, path, name, summary, and the types of query string and answer."""
+
+
 def describe(pairs: Sequence[Pair]) -> Json:
     """The description as JSON, with the languages of `pairs` as those that a request may name."""
     types = [kind for *_, request, response in _POSTS for kind in (request, response) if not isinstance(kind, dict)]
-    types.append(list[Language])
+    types += [list[Language], *(kind for *_, query, answer in _QUERIES for kind in (query, answer))]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
     sources, targets = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
@@ -115,17 +141,35 @@ def describe(pairs: Sequence[Pair]) -> Json:
         elif not path.startswith("/v1/"):
             kinds.append("application/x-www-form-urlencoded")
         body = {"required": True, "content": {kind: {"schema": by_type[request]} for kind in kinds}}
-        statuses = [*_ERRORS, *(_MORE if response is _FILE else ())]
+        statuses = [*_ERRORS, *([409] if response is _FILE else ())]
         paths[path] = {"post": _operation(path, name, summary, schema_of(response), statuses) | {"requestBody": body}}
     for path, name, summary, response in _GETS:
         schema = schema_of(response)
         paths[path] = {"get": _operation(path, name, summary, schema, [403, 503] if path == "/ready" else [403])}
+    for method, path, name, summary, query, response in _QUERIES:
+        operation = _operation(path, name, summary, schema_of(response), [*_ERRORS, 404])
+        operation["parameters"] = _parameters(path, components[query.__name__])
+        paths.setdefault(path, {})[method] = operation
+    for query in (CorrectionsQuery, RemovalQuery):
+        del components[query.__name__]
     return {
         "openapi": "3.1.0",
         "info": {"title": "Dragoman", "version": version("dragoman")},
         "paths": paths,
         "components": {"schemas": components},
     }
+
+
+def _parameters(path: str, fields: Json) -> list[Json]:
+    """Those of a path, and the fields of a query string."""
+    found: list[Json] = [
+        {"name": name, "in": "query", "required": name in fields["required"], "schema": schema}
+        for name, schema in fields["properties"].items()
+    ]
+    if "{number}" in path:
+        schema = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
+        found.append({"name": "number", "in": "path", "required": True, "schema": schema})
+    return found
 
 
 def _operation(path: str, name: str, summary: str, response: Json, statuses: Iterable[int]) -> Json:

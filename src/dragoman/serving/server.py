@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
@@ -16,8 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from dragoman.errors import ConfigError
 from dragoman.serving.application import create_app
+from dragoman.serving.learning import LearningModel
 from dragoman.serving.logs import event
-from dragoman.serving.models import Models
+from dragoman.serving.models import Models, Pair
 from dragoman.serving.settings import Settings
 from dragoman.systems import ENDING_SIGNALS, raise_open_files_limit
 
@@ -43,7 +44,15 @@ _TOO_SLOW = (
 )
 
 
-def serve(models: Models, settings: Settings, host: str, port: int, *, preload: bool = False) -> None:
+def serve(
+    models: Models,
+    settings: Settings,
+    host: str,
+    port: int,
+    *,
+    learning: Mapping[Pair, LearningModel] | None = None,
+    preload: bool = False,
+) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP: then no new connection is accepted, and what has begun is finished.
 
     Raises:
@@ -54,7 +63,7 @@ def serve(models: Models, settings: Settings, host: str, port: int, *, preload: 
         address, number = sock.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         config = uvicorn.Config(
-            create_app(models, settings, preload=preload),
+            create_app(models, settings, learning=learning, preload=preload),
             http=partial(_Protocol, answer_seconds=settings.answer_seconds + RECEIVING_SECONDS),  # type: ignore[arg-type]
             limit_concurrency=max(min(CONNECTIONS, descriptors - RESERVED_DESCRIPTORS), 2),
             ws="none",

@@ -12,6 +12,7 @@ from dragoman.documents.markup import MAX_SENTENCES, sentences_of
 from dragoman.errors import ConfigError, InputError
 from dragoman.serving.detection import Detected, Detector
 from dragoman.serving.language_names import language_name
+from dragoman.serving.learning import LearningModel
 from dragoman.serving.limits import Limits
 from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import LoadedModel, Models, Pair
@@ -55,8 +56,9 @@ class Direction:
 class Service:
     """The models with everything between them and a request."""
 
-    def __init__(self, models: Models, settings: Settings) -> None:
+    def __init__(self, models: Models, settings: Settings, learning: Mapping[Pair, LearningModel]) -> None:
         self.models = models
+        self.learning = learning
         self.settings = settings
         self.scheduler = Scheduler(settings.threads, settings.max_waiting)
         self.workers = Workers(min(settings.threads, MAX_WORKERS))
@@ -66,6 +68,8 @@ class Service:
 
     def close(self) -> None:
         """Let all threads and processes end."""
+        for model in self.learning.values():
+            model.close()
         self.workers.close()
         self.scheduler.close()
         self.models.close()
@@ -90,7 +94,7 @@ class Service:
         """
         into = self._language(target)
         if source != AUTO:
-            return [Direction(self._pair(self._language(source), into))] * len(texts)
+            return [Direction(self.pair_of(source, target))] * len(texts)
         among = {into, *(pair.source for pair in self.models.pairs if pair.target == into)}
         if len(among) == 1:
             raise Refusal(400, f"{language_name(into)} ({into}) is not available as a target language")
@@ -177,6 +181,14 @@ class Service:
         """The answers of a task for lines, counted."""
         self.metrics.count_text(str(model.pair), sum(map(len, lines)))
         return await self.scheduler.run(task, lines)
+
+    def pair_of(self, source: str, target: str) -> Pair:
+        """The languages of codes.
+
+        Raises:
+            Refusal: one is not served, or there is no model for the two.
+        """
+        return self._pair(self._language(source), self._language(target))
 
     def _language(self, code: str) -> str:
         found = self.models.find(code)

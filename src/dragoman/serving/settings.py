@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dragoman.serving.key_file import KeyFile
+from dragoman.serving.key_file import KeyFile, KeyRights
 
 MAX_ALTERNATIVES = 10
 """Alternatives or completions of a text, and the largest n-best list."""
@@ -36,8 +36,8 @@ class Settings:
     """The longest time in which a request is answered."""
     requests_per_minute: int | None = None
     """Texts a minute for each address; None for no limit."""
-    keys: Mapping[str, int | None] | None = field(default=None, repr=False)
-    """API keys, each with its texts a minute if it has a limit of its own; None where no key is needed."""
+    keys: Mapping[str, KeyRights] | None = field(default=None, repr=False)
+    """API keys; None where no key is needed."""
     key_file: KeyFile | None = field(default=None, repr=False)
     """The file that `keys` come from, if they are to change with it."""
     cors_origins: tuple[str, ...] = ()

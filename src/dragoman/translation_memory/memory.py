@@ -74,6 +74,13 @@ class TranslationMemory:
             self._targets.append(target)
             self._index.add(form)
 
+    def replace(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Have these pairs and no others."""
+        other = TranslationMemory(pairs, self._normal_form)
+        with self._lock:
+            self._numbers, self._sources, self._targets = other._numbers, other._sources, other._targets
+            self._index = other._index
+
     def exact(self, line: str) -> str | None:
         """The target of the source that is this line, None without one."""
         form = self._form(line)
