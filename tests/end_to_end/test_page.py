@@ -395,6 +395,18 @@ def test_a_translation_that_is_in_doubt_has_one_sentence_that_says_why(show: Ope
     expect(page.locator("#certainty")).to_have_text("No word of this translation is uncertain.")
 
 
+def test_the_page_says_how_a_mistyped_word_was_read(show: Open) -> None:
+    page = show()
+
+    def mistyped(found: dict[str, Any]) -> None:
+        for result in found["results"]:
+            result["sentences"][0]["typing_errors"] = [{"start": 3, "end": 4, "read_as": "d"}]
+
+    answer_with(page, mistyped)
+    write(page, "ab c", "AB C")
+    expect(page.locator("#certainty")).to_contain_text("“\u2068c\u2069” was read as “\u2068d\u2069”.")
+
+
 def test_right_to_left_text_runs_and_is_walked_from_right_to_left(show: Open) -> None:
     page = show()
     text = "שלום עולם"

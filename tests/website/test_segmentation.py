@@ -55,7 +55,8 @@ async ({description, rows, scrambled}) => {
     return [
         rows.map(([line, given]) => {
             const { ids, pieces, offsets, items } = side.encode(line, given);
-            return [ids, pieces, offsets, items];
+            const errors = side.typingErrors(line).map(({ start, end, read_as }) => [start, end, read_as]);
+            return [ids, pieces, offsets, items, errors];
         }),
         scrambled.map((pieces) => side.join(pieces)),
     ];
@@ -71,6 +72,7 @@ def _lines() -> list[str]:
     sentences += [f"Ein {item} ({item}) und {other}." for item, other in zip(items, items[3:], strict=False)]
     sentences += [
         " ".join(items[:12]),
+        "Ien Hunnd läfut üebr die Grune WISEE, springtt indie Wise un springgt in den Se, spirngt ind eg\u200brune",
         "⟦1⟧ \ue002 Hund ⟦12⟧",
         "Straße Šťávěk O’Ödögh ÉTÉ ŠŤÁVĚK",
         "1,234.5 3.14 1 000",
@@ -96,6 +98,8 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
         return "sentencepiece", NormalisedSegmentation(subwords, form), subwords.model
     if name.startswith("protected"):
         form = NormalForm.of_sources(text[:100])
+        if "spelling" in name:
+            form = form.with_spelling(text)
         subwords = train_case_marks(text, "bpe", 150).extended(PLACEHOLDERS)
         separators = ((".", False, ","), (",", True, "\u202f"))
         items = Items(
@@ -134,6 +138,7 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
         "target",
         "protected source",
         "protected target",
+        "protected source, spelling",
         *OPTIONS,
     ],
 )
@@ -150,6 +155,10 @@ def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path
     description = {"kind": kind} | ({} if case is None else {"case_marks": case.joined})
     if isinstance(formed, NormalisedSegmentation):
         description["normal_form"] = {"known": formed.form.known}
+        if spelling := formed.form.spelling:
+            description["normal_form"]["spelling"] = {
+                "words": " ".join(spelling.words), "repeated": spelling.repeated, "frequent": spelling.frequent,
+            }  # fmt: skip
     if isinstance(segmentation, ProtectedSegmentation):
         items = segmentation.items
         assert items.known is not None
@@ -167,7 +176,8 @@ def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path
     found, joined = run_script(COMPARE, {"description": description, "rows": rows, "scrambled": scrambled})
 
     for (line, items), ours in zip(rows, found, strict=True):
-        assert ours == json.loads(json.dumps([*side.encode(line, items)])), line
+        errors = side.typing_errors(line) if "target" not in name else []
+        assert ours == json.loads(json.dumps([*side.encode(line, items), errors])), line
     for given, text in zip(scrambled, joined, strict=True):
         assert text == restore(segmentation.join(given), ()), given
 

@@ -45,6 +45,7 @@ def check(config: Config) -> None:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_case_marks(config)
     _check_protected(config)
+    _check_spelling(config.text)
     _check_patterns(config.text)
     _check_training(config.training, model)
     _check_changes(config)
@@ -99,10 +100,12 @@ def turn_off_unsuitable(values: dict[str, Any], kept: Collection[str]) -> None:
     ]
     if not all(map(_may_have_case_marks, sides)) and "text.case_marks" not in kept:
         text["case_marks"] = False
-    if not all(map(_may_have_placeholders, sides)) and "text.protected" not in kept:
+    if not all(map(_has_words, sides)) and "text.protected" not in kept:
         text["protected"] = []
         if "text.patterns" not in kept:
             text["patterns"] = []
+    if not (text["normal_form"] and _has_words(sides[0])) and "text.spelling" not in kept:
+        text["spelling"] = False
     for name in changes:
         suits = all(map(_may_have_changes, sides)) and (text["protected"] or name != "placeholders")
         if not suits and f"training.changes.{name}" not in kept:
@@ -113,7 +116,8 @@ def _may_have_case_marks(side: SideConfig) -> bool:
     return side.segmentation in ("bpe", "unigram") and side.model is None
 
 
-def _may_have_placeholders(side: SideConfig) -> bool:
+def _has_words(side: SideConfig) -> bool:
+    """Whether lines are raw text; not single words with their tags, and not text that is segmented already."""
     return side.segmentation not in ("letters", "whitespace")
 
 
@@ -131,6 +135,11 @@ def _check_case_marks(config: Config) -> None:
             )
 
 
+def _check_spelling(text: TextConfig) -> None:
+    if text.spelling and not text.normal_form:
+        raise ValueError("text.spelling: requires text.normal_form: true; set text.spelling: false")
+
+
 def _check_patterns(text: TextConfig) -> None:
     if text.patterns and not text.protected:
         raise ValueError("text.patterns: has no effect without text.protected; name kinds of items there")
@@ -140,7 +149,7 @@ def _check_patterns(text: TextConfig) -> None:
 
 def _check_protected(config: Config) -> None:
     for name, side in (("source", config.text.source), ("target", config.text.target)):
-        if config.text.protected and not _may_have_placeholders(side):
+        if config.text.protected and not _has_words(side):
             raise ValueError(
                 f"text.protected: text.{name}.segmentation: {side.segmentation} cannot have placeholders, which may "
                 "stand inside its words; set text.protected: [], or use bpe, unigram, characters or words"

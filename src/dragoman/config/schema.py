@@ -64,6 +64,13 @@ class TextConfig(Section):
             "of the training sources in place of others that stand for the same (quotation marks, full width)"
         ),
     ] = False
+    spelling: Annotated[
+        bool,
+        doc(
+            "with normal_form: words that the training sources never had are read as words that they had, where one "
+            "typing error or missing diacritics explain them; not the end of a word, and not protected items"
+        ),
+    ] = False
     case_marks: Annotated[
         bool,
         doc(

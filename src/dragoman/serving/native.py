@@ -110,6 +110,15 @@ class NearMatch(Struct):
     """[start, end) in the sentence, and in `source`, of the words that differ."""
 
 
+class ReadAs(Struct):
+    """A word that the model has read as another."""
+
+    start: int
+    """[start, end) in characters of the sentence."""
+    end: int
+    read_as: str
+
+
 class Sentence(Struct, kw_only=True):
     """A sentence and its translations, best first."""
 
@@ -118,6 +127,8 @@ class Sentence(Struct, kw_only=True):
     words: list[Span]
     segments: list[str]
     segment_spans: list[Span]
+    typing_errors: list[ReadAs] | UnsetType = UNSET
+    """Words that were taken for mistyped; left out if there are none."""
     translations: list[SentenceTranslation]
     matches: list[NearMatch] | UnsetType = UNSET
     """Up to three pairs of the translation memory whose sources are like the sentence, best first; left out without
@@ -292,6 +303,7 @@ def _sentence(n_best: list[Translation], *, attention: bool) -> Sentence:
         words=raw_words(best.source),
         segments=best.source_tokens,
         segment_spans=best.source_spans,
+        typing_errors=[ReadAs(*error) for error in best.typing_errors] or UNSET,
         translations=[_translation(one, attention=attention) for one in n_best],
         matches=[
             NearMatch(match.source, match.target, round(match.score, 4), match.differences)

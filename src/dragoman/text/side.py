@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 from dragoman.text.items import NAMES, Masked, restore
 from dragoman.text.segmentation import Segmentation, load_segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL
-from dragoman.text.segmentation.normal_form import NormalisedSegmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation, segment_pair
+from dragoman.text.spelling import TypingError
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
 from dragoman.text.word_boundaries import WordBoundaries, word_boundaries
 
@@ -65,11 +66,21 @@ class TextSide:
         return Encoded(self.vocabulary.ids(pieces), pieces, offsets, line.items)
 
     def formed(self, line: str) -> str:
-        """The line in the normal form that is segmented, items included; the line itself without one."""
+        """The line in normal form, items and typing errors included; the line itself without one."""
+        return line if self._form is None else self._form.of_characters.text(line)
+
+    def typing_errors(self, line: str) -> list[TypingError]:
+        """The words of a raw line that are read as others (`text.spelling`)."""
+        masked = self.mask(line)
+        errors = [] if self._form is None else self._form.typing_errors(masked.text)
+        return errors if masked.spans is None else [error.in_raw_line(masked.spans) for error in errors]
+
+    @property
+    def _form(self) -> NormalForm | None:
         segmentation = self.segmentation
         if isinstance(segmentation, ProtectedSegmentation):
             segmentation = segmentation.inner
-        return segmentation.form.text(line) if isinstance(segmentation, NormalisedSegmentation) else line
+        return segmentation.form if isinstance(segmentation, NormalisedSegmentation) else None
 
     def decode(self, ids: Iterable[int]) -> str:
         """Raw text of the ids up to the first EOS; an unknown segment is written "<unk>", a placeholder "⟦1⟧"."""

@@ -66,6 +66,7 @@ class Detokeniser:
             compute_target_spans=partial(self._target_spans, hypothesis, known, text),
             compute_confidence=partial(self._confidence, line, hypothesis, text),
             compute_memory_matches=line.near,
+            compute_typing_errors=partial(self.encoder.typing_errors, line.text),
         )
 
     def _confidence(self, line: PreparedLine, hypothesis: Hypothesis, text: str) -> Confidence | None:

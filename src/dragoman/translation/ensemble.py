@@ -24,6 +24,7 @@ from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError
 from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost
 from dragoman.text.side import Encoded, TextSide
+from dragoman.text.spelling import TypingError
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.text.words import raw_words
 from dragoman.translation.source_encoding import (
@@ -108,6 +109,9 @@ class Ensemble:
         pairs = zip(parts, lines, strict=True)
         words = [_words_of_segments(part, line, columns, source.shape[1]) for part, line in pairs]
         return MemberSource(source, lengths, np.stack(words))
+
+    def typing_errors(self, text: str) -> list[TypingError]:
+        return self.sources[0].typing_errors(text)
 
     def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
         return bare_words(text)

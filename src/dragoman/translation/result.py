@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import Span
 from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
 from dragoman.text.links import Link
+from dragoman.text.spelling import TypingError
 from dragoman.text.words import raw_words
 from dragoman.translation.confidence import Confidence, Doubt
 from dragoman.translation.unknown_words import Replacement
@@ -83,6 +84,8 @@ class Translation:
     and both scores are 0."""
     compute_memory_matches: Callable[[], list[MemoryMatch]] = field(default=list, repr=False)
     """Computes `memory_matches`."""
+    compute_typing_errors: Callable[[], list[TypingError]] = field(default=list, repr=False)
+    """Computes `typing_errors`."""
     attention_shift: int = 0
     """0 where row t of `attention` belongs to segment t, 1 where row t + 1 does, as in `Engine.attention_shift`."""
 
@@ -126,6 +129,11 @@ class Translation:
     def memory_matches(self) -> list[MemoryMatch]:
         """Pairs of the translation memory whose sources are like the line, best first; computed when first used."""
         return self.compute_memory_matches()
+
+    @cached_property
+    def typing_errors(self) -> list[TypingError]:
+        """The words of `source` that the model has read as others (`text.spelling`); computed when first used."""
+        return self.compute_typing_errors()
 
     @cached_property
     def _assessed(self) -> Confidence | None:

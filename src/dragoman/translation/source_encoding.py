@@ -19,6 +19,7 @@ from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.protected import innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide
+from dragoman.text.spelling import TypingError
 from dragoman.text.vocabulary import UNK
 from dragoman.text.words import raw_words
 
@@ -86,6 +87,9 @@ class SourceEncoder(Protocol):
     def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
         """Pad lines for a search or for forced decoding."""
 
+    def typing_errors(self, text: str) -> list[TypingError]:
+        """The words of a raw line that are read as others, by the first model of an ensemble."""
+
     def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
         """The words of a raw line that may be copied in place of an unknown word."""
 
@@ -139,6 +143,9 @@ class ModelSourceEncoder:
     def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
         source, lengths = pad_sources(self._engine, [line.parts[0].ids for line in lines])
         return SourceBatch(self._engine, source, lengths, lengths - int(self._engine.source_eos))
+
+    def typing_errors(self, text: str) -> list[TypingError]:
+        return self._side.typing_errors(text)
 
     def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
         """Segments where these are words; otherwise the words between spaces, without punctuation around them."""

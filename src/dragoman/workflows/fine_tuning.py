@@ -24,8 +24,8 @@ from dragoman.runs.opening import trained_folder
 from dragoman.text.segment_parts import parts_of
 from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.protected import (
-    ProtectedSegmentation,
     innermost,
+    knowing,
     mask_pair,
     segment_pair,
     with_innermost,
@@ -92,13 +92,9 @@ class TrainedModel:
         store = store_pairs(folder, pairs, self.source, self.target, cleaner, progress=progress, journal=journal)
         return PreparedCorpus(store, self.source, self.target)
 
-    def knowing(self, pairs: Iterable[Pair]) -> TrainedModel:
-        """The model for which the words of more training sources are no new names."""
-        segmentation = self.source.segmentation
-        if not isinstance(segmentation, ProtectedSegmentation):
-            return self
-        items = segmentation.items.with_text(pair.source for pair in pairs)
-        segmentation = ProtectedSegmentation(segmentation.inner, items, source=True)
+    def knowing(self, pairs: Callable[[], Iterable[Pair]]) -> TrainedModel:
+        """The model for which the words of more training sources are no new names, and not mistyped."""
+        segmentation = knowing(self.source.segmentation, lambda: (pair.source for pair in pairs()))
         return replace(self, source=TextSide(segmentation, self.source.vocabulary))
 
     def extended(self, pairs: Callable[[], Iterable[Pair]], config: TextConfig) -> TrainedModel:

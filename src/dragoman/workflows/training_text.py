@@ -132,7 +132,7 @@ def prepare_text(
     if trained is None:
         store = partial(build_store, segmentations=_segmentations(config, text, read), config=config.text)
     else:
-        store = trained.knowing(text.pairs()).store
+        store = trained.knowing(text.pairs).store
     with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with console.counter("pairs", read.total) as progress:
@@ -195,7 +195,10 @@ def _with_placeholders(segmentation: Segmentation) -> Segmentation:
 def _formed_segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
     if not config.text.normal_form:
         return _inner_segmentations(config, lambda: read.counted(text.pairs()))
-    forms = NormalForm.of_sources(pair.source for pair in read.counted(text.pairs())), NormalForm()
+    source_form = NormalForm.of_sources(pair.source for pair in read.counted(text.pairs()))
+    if config.text.spelling:
+        source_form = source_form.with_spelling(pair.source for pair in text.pairs())
+    forms = source_form, NormalForm()
 
     def formed() -> Iterator[Pair]:
         for pair in text.pairs():

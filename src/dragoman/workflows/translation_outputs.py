@@ -131,7 +131,13 @@ def _entry(number: int, n_best: Sequence[Translation]) -> dict[str, Any]:
         for translation in n_best
     ]
     first = n_best[0]
-    return {"id": number, "source": first.source, "source_tokens": first.source_tokens, "translations": translations}
+    return {
+        "id": number,
+        "source": first.source,
+        "source_tokens": first.source_tokens,
+        "typing_errors": [error._asdict() for error in first.typing_errors],
+        "translations": translations,
+    }
 
 
 def _as_n_best(number: int, n_best: Sequence[Translation]) -> list[str]:

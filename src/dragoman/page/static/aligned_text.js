@@ -47,7 +47,8 @@ export function sentencesOf(text, result) {
 export function alignedSentence(text, sentence, start = 0) {
   const source = side(text, sentence.words, sentence.segment_spans);
   const versions = sentence.translations.map((translation) => version(source, translation));
-  return { start, end: start + text.length, text, units: source.units, versions };
+  const readAs = (sentence.typing_errors ?? []).map(({ start: from, end, read_as }) => [slice(text, [from, end]), read_as]);
+  return { start, end: start + text.length, text, units: source.units, versions, readAs };
 }
 
 /** One side: its units, and the unit of each segment (-1 for none). */

@@ -51,6 +51,7 @@ export const GERMAN = {
     "items lost": "Dieser Übersetzung ist nicht zu trauen: Eine Zahl, ein Link oder ein anderes festes Element fehlt.",
     "wrong length": "Dieser Übersetzung ist nicht zu trauen: Sie ist ungewöhnlich lang oder kurz oder wiederholt sich.",
   },
+  readAs: (word, other) => `„${word}“ wurde als „${other}“ gelesen.`,
   probability: (percent) => `Wahrscheinlichkeit ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,
   tooLong: (translated, all) => `Nur die ersten ${translated} von ${all} Zeichen werden übersetzt: Mehr nimmt der Übersetzer nicht auf einmal.`,

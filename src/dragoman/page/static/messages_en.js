@@ -51,6 +51,7 @@ export const ENGLISH = {
     "items lost": "Do not trust this translation: a number, a link or another fixed item is missing.",
     "wrong length": "Do not trust this translation: it has an unusual length or repeats itself.",
   },
+  readAs: (word, other) => `“${word}” was read as “${other}”.`,
   probability: (percent) => `probability ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,
   tooLong: (translated, all) => `Only the first ${translated} of ${all} characters are translated: the translator takes no more at once.`,

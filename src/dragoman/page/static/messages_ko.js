@@ -51,6 +51,7 @@ export const KOREAN = {
     "items lost": "이 번역문은 믿기 어렵습니다. 숫자나 링크 같은 항목이 빠졌습니다.",
     "wrong length": "이 번역문은 믿기 어렵습니다. 길이가 이상하거나 같은 말을 되풀이합니다.",
   },
+  readAs: (word, other) => `“${word}”은(는) “${other}”(으)로 읽었습니다.`,
   probability: (percent) => `확률 ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,
   tooLong: (translated, all) => `전체 ${all}자 중 처음 ${translated}자만 번역됩니다. 한 번에 그보다 많이 번역할 수 없습니다.`,

@@ -26,7 +26,7 @@ export function describePoint(pointed) {
   detail.textContent = parts.join("  ·  ");
 }
 
-/** Say whether words are uncertain, what the tint means, and why a translation should not be trusted. */
+/** Say whether words are uncertain, what the tint means, why not to trust a translation, and what was taken for mistyped. */
 export function describeCertainty(sentences) {
   const units = sentences.flatMap((sentence) => sentence.version.units.filter((unit) => unit.end > sentence.given));
   const uncertain = units.some((unit) => unit.logProbability < UNCERTAIN);
@@ -40,6 +40,7 @@ export function describeCertainty(sentences) {
     ...(uncertain ? [make("span", { className: "swatch", ariaHidden: "true" })] : []),
     ...(uncertain ? [message("uncertainNote"), " "] : []),
     ...(doubtful ? [message("doubts")[doubtful.doubt]] : uncertain ? [] : [message("certainNote")]),
+    ...sentences.flatMap(({ readAs }) => readAs).map((words) => ` ${message("readAs", ...words.map(isolated))}`),
   );
 }
 

@@ -32,6 +32,7 @@ from dragoman.text.segmentation.subwords import (
     train_model,
 )
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.spelling import Spelling
 
 __all__ = ["DEFAULT_RULES", "Segmentation", "Segments", "load_segmentation", "train_segmentation"]
 
@@ -74,9 +75,23 @@ def train_segmentation(config: SideConfig, lines: Iterable[str], *, case_marks: 
     return _WITHOUT_SETTINGS[config.segmentation]()
 
 
+class _Spelling(Struct, forbid_unknown_fields=True):
+    words: str
+    """With spaces between them; as `Spelling`."""
+    repeated: int
+    frequent: int
+
+
 class _NormalForm(Struct, forbid_unknown_fields=True):
     known: str | None
     """The characters of the training sources; None on the target side."""
+    spelling: _Spelling | None = None
+    """None where words stay as they are written."""
+
+    def opened(self) -> NormalForm:
+        own = self.spelling
+        spelling = None if own is None else Spelling(own.words.split(), own.repeated, own.frequent)
+        return NormalForm(self.known, spelling)
 
 
 class _Protected(Struct, forbid_unknown_fields=True):
@@ -120,7 +135,7 @@ def load_segmentation(path: Path) -> Segmentation:
     except FileNotFoundError:
         raise RunError(f"{path}: missing; the run folder is not complete") from None
     segmentation = _load(path, entry)
-    form = None if entry.normal_form is None else NormalForm(entry.normal_form.known)
+    form = None if entry.normal_form is None else entry.normal_form.opened()
     if form is not None:
         segmentation = NormalisedSegmentation(segmentation, form)
     if (protected := entry.protected) is None:

@@ -3,8 +3,8 @@
 A line is brought to this form before it is segmented, at training and at translation, so that "é" of two code points, a
 no-break space or a soft hyphen in a word change no translation. A character of a source that the training sources never
 had is replaced by one that they had and that stands for the same: another quotation mark or dash, a digit or a letter
-in full width. Targets are only composed and freed of invisible characters: a translation keeps its language's spaces
-and quotation marks.
+in full width. Mistyped words of sources may be corrected (text/spelling.py). Targets are only composed and freed of
+invisible characters: a translation keeps its language's spaces and quotation marks.
 
 Spans refer to the raw line. In the web site, normal_form.js does the same.
 """
@@ -15,10 +15,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.text.segmentation.base import NONE, Entries, Segmentation, Segments
+from dragoman.text.spelling import Spelling, TypingError
 
 Span = tuple[int, int]
 
@@ -50,14 +52,19 @@ class Formed(NamedTuple):
 class NormalForm:
     """Brings lines to the form that a model was trained on."""
 
-    def __init__(self, known: str | None = None) -> None:
-        """`known` are the characters of the training sources; None for targets, whose characters all stay."""
+    def __init__(self, known: str | None = None, spelling: Spelling | None = None) -> None:
+        """
+        Args:
+            known: the characters of the training sources; None for targets, whose characters all stay.
+            spelling: corrects the words of sources; None: they stay as they are.
+        """
         self.known = known
+        self.spelling = spelling
         self._known = None if known is None else frozenset(known)
         self._replacements: dict[str, str] = {}
 
-    def __reduce__(self) -> tuple[type[NormalForm], tuple[str | None]]:
-        return NormalForm, (self.known,)
+    def __reduce__(self) -> tuple[type[NormalForm], tuple[str | None, Spelling | None]]:
+        return NormalForm, (self.known, self.spelling)
 
     @classmethod
     def of_sources(cls, lines: Iterable[str]) -> NormalForm:
@@ -69,8 +76,44 @@ class NormalForm:
         frequent = (character for character, seen in counts.items() if seen * RARE >= count or character == " ")
         return cls("".join(sorted(character for character in frequent if not _UNUSUAL.match(character))))
 
+    def with_spelling(self, lines: Iterable[str]) -> NormalForm:
+        """The form that corrects words, too: those that these training sources never have."""
+        return NormalForm(self.known, Spelling.of_sources(map(self.text, lines)))
+
+    def knowing(self, lines: Iterable[str]) -> NormalForm:
+        """The form that leaves the words of more training sources as they are."""
+        text = (self._characters(line).text for line in lines)
+        return NormalForm(self.known, self.spelling and self.spelling.with_text(text))
+
+    def typing_errors(self, line: str) -> list[TypingError]:
+        """The words of a line that are read as others; spans are those of the raw line."""
+        formed = self._characters(line)
+        errors = self.spelling.errors(formed.text) if self.spelling else []
+        return errors if formed.spans is None else [error.in_raw_line(formed.spans) for error in errors]
+
+    @cached_property
+    def of_characters(self) -> NormalForm:
+        """The form in which words stay as they are."""
+        return NormalForm(self.known)
+
     def apply(self, line: str) -> Formed:
         """Bring a line to normal form."""
+        formed = self._characters(line)
+        if not (errors := self.spelling.errors(formed.text) if self.spelling else []):
+            return formed
+        raw = formed.spans or [(place, place + 1) for place in range(len(line))]
+        text: list[str] = []
+        spans: list[Span] = []
+        end = 0
+        for start, stop, read_as in (*errors, TypingError(len(raw), len(raw), "")):
+            text += formed.text[end:start], read_as
+            spans += raw[end:start]
+            if start < stop:
+                spans += [(raw[start][0], raw[stop - 1][1])] * len(read_as)
+            end = stop
+        return Formed("".join(text), spans)
+
+    def _characters(self, line: str) -> Formed:
         if self._is_normal(line):
             return Formed(line, None)
         text: list[str] = []
@@ -84,7 +127,7 @@ class NormalForm:
 
     def text(self, line: str) -> str:
         """A line in normal form, without spans."""
-        return line if self._is_normal(line) else self.apply(line).text
+        return line if self._is_normal(line) and not self.spelling else self.apply(line).text
 
     def foreign_words(self, line: str) -> list[Span]:
         """The words with a letter of Latin, Greek or Cyrillic that the training sources never had, in either case."""
@@ -94,7 +137,7 @@ class NormalForm:
 
     def _is_foreign(self, word: str) -> bool:
         assert self._known is not None
-        letters = _FOREIGN_LETTER.findall(self.text(word))
+        letters = _FOREIGN_LETTER.findall(self._characters(word).text)
         return any(self._known.isdisjoint((letter, letter.lower(), letter.upper())) for letter in letters)
 
     def _is_normal(self, line: str) -> bool:
@@ -188,7 +231,14 @@ class NormalisedSegmentation:
         return self.inner.join(pieces)
 
     def save(self, path: Path, entries: Entries = NONE) -> None:
-        self.inner.save(path, {**entries, "normal_form": {"known": self.form.known}})
+        form: dict[str, object] = {"known": self.form.known}
+        if spelling := self.form.spelling:
+            form["spelling"] = {
+                "words": " ".join(spelling.words),
+                "repeated": spelling.repeated,
+                "frequent": spelling.frequent,
+            }
+        self.inner.save(path, {**entries, "normal_form": form})
 
 
 def in_raw_line(offsets: Sequence[Span], spans: Sequence[Span]) -> list[Span]:

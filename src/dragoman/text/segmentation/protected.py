@@ -9,7 +9,7 @@ Spans refer to the raw line. In the web site, protected.js does the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from dragoman.text.items import NAMES, PLACEHOLDERS, Items, Masked
@@ -95,6 +95,20 @@ def with_innermost(segmentation: Segmentation, inner: Segmentation) -> Segmentat
     if isinstance(segmentation, NormalisedSegmentation):
         return NormalisedSegmentation(inner, segmentation.form)
     return inner
+
+
+def knowing(segmentation: Segmentation, sources: Callable[[], Iterable[str]]) -> Segmentation:
+    """The segmentation of a model that learns more sources: their words are no new names, and not mistyped.
+
+    Args:
+        sources: reads them, which may be done twice.
+    """
+    if isinstance(segmentation, ProtectedSegmentation):
+        inner, items = knowing(segmentation.inner, sources), segmentation.items.with_text(sources())
+        return ProtectedSegmentation(inner, items, source=segmentation.source)
+    if isinstance(segmentation, NormalisedSegmentation):
+        return NormalisedSegmentation(segmentation.inner, segmentation.form.knowing(sources()))
+    return segmentation
 
 
 def named(pieces: Sequence[str]) -> list[str]:

@@ -66,6 +66,7 @@ export class NativeApi {
       words: rawWords(line),
       segments: found[0].sourceSegments,
       segment_spans: found[0].sourceSpans,
+      ...(found[0].typingErrors.length && { typing_errors: found[0].typingErrors }),
       translations: found.map((one) => translation(one, request.attention)),
     };
   }

@@ -1,6 +1,7 @@
 // One form for text that means the same letters, as text/segmentation/normal_form.py states it; spans are in code points.
 
 import { codePoints, matches } from "./code_points.js";
+import { Spelling } from "./spelling.js";
 
 const SPACES = "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000";
 const HIDDEN = "\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u2069\\ufeff";
@@ -17,15 +18,47 @@ const ALIKE = ["\"“”„‟«»″", "'’‘‚‛‹›′`´", "-–—‐
 
 export class NormalForm {
   #known;
+  #spelling;
   #replacements = new Map();
 
-  /** `known` are the characters of the training sources; null for targets. */
-  constructor(known) {
+  /** `known` are the characters of the training sources; null for targets. `spelling` is its description, if it has one. */
+  constructor(known, spelling) {
     this.#known = known === null ? null : new Set(codePoints(known));
+    this.#spelling = spelling && new Spelling(spelling);
+  }
+
+  /** The words of a line that are read as others: [start, end) in the raw line, `read_as`. */
+  typingErrors(line) {
+    const { text, spans } = this.#characters(line);
+    const errors = this.#spelling?.errors(text) ?? [];
+    return errors.map(({ start, end, read_as }) => ({ start: spans[start][0], end: spans[end - 1][1], read_as }));
   }
 
   /** A line in normal form, and the span in the raw line of each of its characters: {text, spans}. */
   apply(line) {
+    const formed = this.#characters(line);
+    const errors = this.#spelling?.errors(formed.text) ?? [];
+    if (!errors.length) return formed;
+    const characters = codePoints(formed.text);
+    let text = "";
+    const spans = [];
+    let end = 0;
+    const take = (stop) => {
+      text += characters.slice(end, stop).join("");
+      spans.push(...formed.spans.slice(end, stop));
+    };
+    for (const error of errors) {
+      take(error.start);
+      text += error.read_as;
+      const span = [formed.spans[error.start][0], formed.spans[error.end - 1][1]];
+      for (const _ of codePoints(error.read_as)) spans.push(span);
+      end = error.end;
+    }
+    take(characters.length);
+    return { text, spans };
+  }
+
+  #characters(line) {
     const raw = codePoints(line);
     if (this.#isNormal(line, raw)) return { text: line, spans: raw.map((_, place) => [place, place + 1]) };
     const places = visible(raw);
@@ -49,7 +82,7 @@ export class NormalForm {
   }
 
   #isForeign(word) {
-    const letters = this.apply(word).text.match(FOREIGN_LETTER) ?? [];
+    const letters = this.#characters(word).text.match(FOREIGN_LETTER) ?? [];
     return letters.some((letter) => ![letter, letter.toLowerCase(), letter.toUpperCase()].some((one) => this.#known.has(one)));
   }
 

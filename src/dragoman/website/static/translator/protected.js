@@ -46,6 +46,13 @@ export class Protected {
     };
   }
 
+  /** The words of a source that are read as others. */
+  typingErrors(line) {
+    const { text, spans } = this.#mask(line);
+    const errors = this.#inner.typingErrors?.(text) ?? [];
+    return errors.map(({ start, end, read_as }) => ({ start: spans[start][0], end: spans[end - 1][1], read_as }));
+  }
+
   /** Text in which placeholders are still to be restored. */
   join(pieces) {
     return this.#inner.join(pieces.map((piece) => PLACEHOLDERS[NAMES.indexOf(piece)] ?? piece));

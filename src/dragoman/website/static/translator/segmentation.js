@@ -76,9 +76,10 @@ class Normalised {
   #inner;
   #form;
 
-  constructor(inner, known) {
+  /** `description` is that of `normal_form`. */
+  constructor(inner, description) {
     this.#inner = inner;
-    this.#form = new NormalForm(known);
+    this.#form = new NormalForm(description.known, description.spelling);
   }
 
   segment(line) {
@@ -99,12 +100,16 @@ class Normalised {
   foreignWords(line) {
     return this.#form.foreignWords(line);
   }
+
+  typingErrors(line) {
+    return this.#form.typingErrors(line);
+  }
 }
 
 /** `description` is SIDE.segmentation.json; `model` the bytes of SIDE.model, for SentencePiece only. */
 export function openSegmentation(description, model) {
   let segmentation = openInner(description, model);
-  if (description.normal_form) segmentation = new Normalised(segmentation, description.normal_form.known);
+  if (description.normal_form) segmentation = new Normalised(segmentation, description.normal_form);
   if (!description.protected) return segmentation;
   return new Protected(segmentation, description.protected, (line) => segmentation.foreignWords?.(line) ?? []);
 }

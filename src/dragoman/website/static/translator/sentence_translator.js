@@ -174,6 +174,7 @@ export class SentenceTranslator {
    *   score, logProbability, finished
    *   segmentLogProbabilities                [T + 1]
    *   confidence, doubt                      where the model has a confidence; see confidence.js
+   *   typingErrors                           words of the source that are read as others; see spelling.js
    *   alignment, segmentAlignment            [source, target] links between words, and between segments
    *   attention                              [T + 1][S], or with the source's EOS [T + 1][S + 1]; row t belongs to segment
    *                                          t, and EOS has none in a model that attends after reading a word; null
@@ -220,6 +221,7 @@ export class SentenceTranslator {
       segmentLogProbabilities: hypothesis.tokenLogProbabilities,
       alignment: links(rawWords(line), rawWords(text)),
       segmentAlignment: links(source.spans, segmentSpans),
+      typingErrors: this.#source.typingErrors(line),
       attention: attention?.slice(this.#engine.attentionShift) ?? null,
     };
   }
@@ -293,6 +295,6 @@ function bareWords(line) {
 }
 
 function blank(line) {
-  const none = { segments: [], segmentSpans: [], sourceSegments: [], sourceSpans: [], alignment: [], segmentAlignment: [] };
+  const none = { segments: [], segmentSpans: [], sourceSegments: [], sourceSpans: [], alignment: [], segmentAlignment: [], typingErrors: [] };
   return { ...none, source: line, text: "", score: 0, logProbability: 0, finished: true, segmentLogProbabilities: [], attention: null };
 }

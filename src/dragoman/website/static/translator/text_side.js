@@ -40,6 +40,11 @@ export class TextSide {
     return { ids: pieces.map((piece) => this.#ids.get(piece) ?? UNK), pieces, offsets, items };
   }
 
+  /** The words of a source that are read as others: [{start, end, read_as}]. */
+  typingErrors(line) {
+    return this.#segmentation.typingErrors?.(line) ?? [];
+  }
+
   /** The ids of the placeholders of items; empty where the model has none. */
   get placeholders() {
     return NAMES.map((name) => this.#ids.get(name)).filter((id) => id !== undefined);
