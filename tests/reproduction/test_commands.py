@@ -10,7 +10,7 @@ from dragoman.errors import ConfigError
 from dragoman.reproduction.commands import steps_of
 from dragoman.reproduction.corpus import Corpus
 from dragoman.reproduction.experiment import load_experiment
-from dragoman.reproduction.plan import Budget, Plan
+from dragoman.reproduction.plan import Plan, TrainingBudget
 
 
 def _plan(name: str, folder: Path, seeds: int = 2) -> Plan:
@@ -18,7 +18,7 @@ def _plan(name: str, folder: Path, seeds: int = 2) -> Plan:
     corpus.folder.mkdir(exist_ok=True)
     corpus.path("test", "source").write_text("a b c d e f g h i j k\n" * 30, encoding="utf-8")
     experiment = load_experiment(name)
-    return Plan(experiment, corpus, folder / experiment.family, Budget(800, None, 0.128, seeds), {"a.b": "c"})
+    return Plan(experiment, corpus, folder / experiment.family, TrainingBudget(800, None, 0.128, seeds), {"a.b": "c"})
 
 
 def test_rows_with_the_same_table_share_its_weights_and_lists(tmp_path: Path) -> None:

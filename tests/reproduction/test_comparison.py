@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.reproduction.comparison import Value, parse_comparison
+from dragoman.reproduction.comparison import ScoreOf, parse_comparison
 from dragoman.reproduction.experiment import experiment_names, load_experiment
 
 
@@ -13,8 +13,8 @@ def test_a_difference_is_what_should_be_greater_minus_the_rest() -> None:
     for text in ("bleu(b) > bleu(a)", "bleu(a) < bleu(b)", "bleu(b) - bleu(a) > 0"):
         found = parse_comparison(text)
         assert {value: weight for weight, value in found.terms} == {
-            Value("bleu", ("b",)): 1.0,
-            Value("bleu", ("a",)): -1.0,
+            ScoreOf("bleu", ("b",)): 1.0,
+            ScoreOf("bleu", ("a",)): -1.0,
         }, text
         assert found.constant == 0, text
 
@@ -22,9 +22,9 @@ def test_a_difference_is_what_should_be_greater_minus_the_rest() -> None:
 def test_factors_parts_and_margins_are_kept() -> None:
     found = parse_comparison("2 * perplexity(local-p, long) + 0.5 > perplexity(a.b, all) - 3*bleu(c)")
     assert found.terms == (
-        (2.0, Value("perplexity", ("local-p",), "long")),
-        (-1.0, Value("perplexity", ("a.b",))),
-        (3.0, Value("bleu", ("c",))),
+        (2.0, ScoreOf("perplexity", ("local-p",), "long")),
+        (-1.0, ScoreOf("perplexity", ("a.b",))),
+        (3.0, ScoreOf("bleu", ("c",))),
     )
     assert found.constant == 0.5
 
@@ -40,8 +40,8 @@ def test_a_text_that_is_no_comparison_is_refused() -> None:
 
 def test_one_of_several_systems_takes_their_place() -> None:
     found = parse_comparison("bleu(all) > bleu(a|b|c, long)")
-    several = Value("bleu", ("a", "b", "c"), "long")
-    assert found.terms == ((1.0, Value("bleu", ("all",))), (-1.0, several))
+    several = ScoreOf("bleu", ("a", "b", "c"), "long")
+    assert found.terms == ((1.0, ScoreOf("bleu", ("all",))), (-1.0, several))
     chosen = found.with_systems({several: "b"})
     assert chosen == parse_comparison("bleu(all) > bleu(b, long)")
 

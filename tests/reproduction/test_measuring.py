@@ -9,9 +9,9 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.reproduction.corpus import write_corpus, write_words
-from dragoman.reproduction.experiment import Experiment, Model, Part, PhraseBasedRow, System
+from dragoman.reproduction.experiment import Experiment, Model, PartOfTestSet, PhraseBasedRow, System
 from dragoman.reproduction.measuring import bleu_tokenizer, read_measurements
-from dragoman.reproduction.plan import Budget, Plan
+from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.steps import Outcome
 from dragoman.text.lines import read_lines, write_lines
 
@@ -30,7 +30,7 @@ def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_pa
         systems={name: System(label=name, models=(name,)) for name in ("to", "from")},
         metrics=("bleu",),
     )
-    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, Budget(1, None, 1.0, 1), {})
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, TrainingBudget(1, None, 1.0, 1), {})
     (tmp_path / "systems").mkdir()
     for name, path in (("to", tmp_path / "x.th"), ("from", tmp_path / "x.en")):
         hypotheses = [line.replace("ของ", "แห่ง").replace("of", "in") for line in path.read_text().splitlines()]
@@ -53,7 +53,7 @@ def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tm
     corpus = write_corpus(tmp_path / "corpus", corpora, languages=("en", "en"))
     write_words(corpus)
     assert next(read_lines(corpus.words_path("dev", "target"))).split()[:6] == ["Hello", ",", "the", "2nd", "man", "'s"]
-    plan = Plan(experiment, corpus, tmp_path, Budget(1, None, 1.0, 1), {})
+    plan = Plan(experiment, corpus, tmp_path, TrainingBudget(1, None, 1.0, 1), {})
     (tmp_path / "systems").mkdir()
     for which, kind in (("dev", "dev-hypotheses.xz"), ("test", "hypotheses.xz")):
         write_lines(tmp_path / plan.output("smt", 1, kind), read_lines(corpus.words_path(which, "target")))
@@ -79,8 +79,8 @@ def test_a_part_by_length_is_the_same_share_of_each_test_set(tmp_path: Path) -> 
             write_lines(tmp_path / f"{file}.{side}", ["w " * length for length in lengths])
         for given in corpora.values():
             given.append((tmp_path / f"{file}.en", tmp_path / f"{file}.de"))
-    experiment = _experiment(parts={"last": Part(start=0.9, end=1)})
-    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, Budget(1, None, 1.0, 1), {})
+    experiment = _experiment(parts={"last": PartOfTestSet(start=0.9, end=1)})
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, TrainingBudget(1, None, 1.0, 1), {})
     parts = read_measurements(plan, {}).parts
     assert parts["last"].nonzero()[0].tolist() == [27, 28, 29, 57, 58, 59]
     assert parts["set-2"].nonzero()[0].tolist() == list(range(30, 60))

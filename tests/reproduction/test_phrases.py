@@ -12,7 +12,7 @@ from dragoman.reproduction.decisions import METRICS
 from dragoman.reproduction.experiment import Experiment, PhraseBasedRow, Samples
 from dragoman.reproduction.maps import map_statistics
 from dragoman.reproduction.phrases import log_scores, phrase_statistics, read_phrases, shown_phrases, write_phrases
-from dragoman.reproduction.plan import Budget, Plan
+from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.text.lines import write_lines
 
 ROW = PhraseBasedRow(table=("rnn",))
@@ -28,7 +28,7 @@ def _plan(folder: Path, source: list[str], target: list[str], join: int = 1) -> 
     samples = Samples(phrases_of=("network",), phrases=1)
     experiment = Experiment(name="e", family="e", digest="", title="", paper="", item="", samples=samples)
     (folder / "systems").mkdir()
-    return Plan(experiment, corpus, folder, Budget(1, None, 1.0, 1), {})
+    return Plan(experiment, corpus, folder, TrainingBudget(1, None, 1.0, 1), {})
 
 
 def _write_tables(plan: Plan, rows: list[tuple[str, str, float, float]]) -> None:

@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Value:
+class ScoreOf:
     """A metric of a system, or of the best of several, on a part of the test set."""
 
     metric: str
@@ -48,10 +48,10 @@ class Comparison:
     """A weighted sum of values and a constant that is expected to be greater than 0."""
 
     text: str
-    terms: tuple[tuple[float, Value], ...]
+    terms: tuple[tuple[float, ScoreOf], ...]
     constant: float
 
-    def with_systems(self, chosen: Mapping[Value, str]) -> Comparison:
+    def with_systems(self, chosen: Mapping[ScoreOf, str]) -> Comparison:
         """The comparison with one system in place of several."""
         text, terms = self.text, []
         for weight, value in self.terms:
@@ -74,7 +74,7 @@ def parse_comparison(text: str) -> Comparison:
         raise ConfigError(f"comparison {text!r}: write one '>' or '<' between two sums")
     left, right = tokens[: signs[0]], tokens[signs[0] + 1 :]
     greater, smaller = (left, right) if tokens[signs[0]]["sign"] == ">" else (right, left)
-    terms: list[tuple[float, Value]] = []
+    terms: list[tuple[float, ScoreOf]] = []
     constant = 0.0
     for side, factor in ((greater, 1.0), (smaller, -1.0)):
         found, number = _sum(side, text)
@@ -96,9 +96,9 @@ def _tokens(text: str) -> list[re.Match[str]]:
     return tokens
 
 
-def _sum(tokens: list[re.Match[str]], text: str) -> tuple[list[tuple[float, Value]], float]:
+def _sum(tokens: list[re.Match[str]], text: str) -> tuple[list[tuple[float, ScoreOf]], float]:
     """The weighted values of one side, and the sum of its numbers."""
-    terms: list[tuple[float, Value]] = []
+    terms: list[tuple[float, ScoreOf]] = []
     constant, place = 0.0, 0
     while place < len(tokens):
         sign = 1.0
@@ -117,7 +117,7 @@ def _sum(tokens: list[re.Match[str]], text: str) -> tuple[list[tuple[float, Valu
             constant += sign * float(term["number"])
         else:
             terms.append(
-                (sign * factor, Value(term["metric"], tuple(term["systems"].split("|")), term["part"] or WHOLE))
+                (sign * factor, ScoreOf(term["metric"], tuple(term["systems"].split("|")), term["part"] or WHOLE))
             )
         place += 1
     if not tokens:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.evaluation.bleu import corpus_bleu
-from dragoman.reproduction.comparison import WHOLE, Comparison, Value
+from dragoman.reproduction.comparison import WHOLE, Comparison, ScoreOf
 
 LEAST_SEEDS = 3
 """Seeds below which nothing is decided."""
@@ -164,7 +164,7 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
 def _of_best_systems(comparison: Comparison, measured: Measurements) -> Comparison:
     """Replace several systems of a value by the best of them: the one with the best mean over its seeds."""
 
-    def best(value: Value) -> str:
+    def best(value: ScoreOf) -> str:
         lower = METRICS[value.metric].lower_is_better
         means = {}
         for system in value.systems:

@@ -56,7 +56,7 @@ class Model(_Entry):
     """Trained from the second language of the corpus to the first."""
 
 
-class LanguageModel(_Entry):
+class NeuralLanguageModel(_Entry):
     """A neural language model of the tokenised target side, trained once for each seed."""
 
     set: Mapping[str, Any] = {}
@@ -116,7 +116,7 @@ class System(_Entry):
     """Metric -> the value in the paper."""
 
 
-class Part(_Entry):
+class PartOfTestSet(_Entry):
     """Part of the test set: the sentences from one share of it to another, sorted by their source length.
 
     Of several test sets it is the same part of each, as one may have longer sentences and another kind of text.
@@ -219,14 +219,14 @@ class Experiment(_Entry):
     scale: Annotated[float, Meta(gt=0)] = 1.0
     seeds: Annotated[int, Meta(ge=1)] = 3
     models: Mapping[str, Model] = {}
-    language_models: Mapping[str, LanguageModel] = {}
+    language_models: Mapping[str, NeuralLanguageModel] = {}
     phrase_based: PhraseBased | None = None
     systems: Mapping[str, System] = {}
     shown: tuple[str, ...] | None = None
     """Systems of the table, in its order; None: all."""
     metrics: tuple[str, ...] = DEFAULT_METRICS
     """Of the systems of this experiment that name none, and the columns of the table."""
-    parts: Mapping[str, Part] = {}
+    parts: Mapping[str, PartOfTestSet] = {}
     contrasts: tuple[Contrast, ...] = ()
     samples: Samples = Samples()
     claims: Mapping[str, Claim] = {}

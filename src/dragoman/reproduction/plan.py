@@ -22,7 +22,7 @@ from dragoman.reproduction.experiment import Experiment, PhraseBasedRow, System
 
 
 @dataclass(frozen=True)
-class Budget:
+class TrainingBudget:
     """What every training of an experiment may take."""
 
     updates: int
@@ -39,7 +39,7 @@ class Plan:
     experiment: Experiment
     corpus: Corpus
     folder: Path
-    budget: Budget
+    budget: TrainingBudget
     settings: Mapping[str, Any]
     """Settings of the user, over those of the experiment."""
     gold: Path | None = None

@@ -23,7 +23,7 @@ from dragoman.reproduction.decisions import LEAST_SEEDS
 from dragoman.reproduction.experiment import Experiment
 from dragoman.reproduction.measuring import read_measurements
 from dragoman.reproduction.phrases import write_phrases
-from dragoman.reproduction.plan import Budget, Plan
+from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import Step, run_steps
 from dragoman.reproduction.trainings import language_model_settings, model_settings
@@ -73,7 +73,7 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
         ModuleNotFoundError: a package of an extra is not installed.
     """
     usual = QUICK if request.quick else {key: getattr(experiment, key) for key in QUICK}
-    budget = Budget(
+    budget = TrainingBudget(
         updates=request.updates or int(usual["updates"]),
         minutes=request.minutes,
         scale=request.scale or usual["scale"],
@@ -131,7 +131,7 @@ def _assignment(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _require_valid_models(experiment: Experiment, budget: Budget, settings: Mapping[str, str]) -> None:
+def _require_valid_models(experiment: Experiment, budget: TrainingBudget, settings: Mapping[str, str]) -> None:
     """Build the configuration of every model, so that a mistake is reported before the first training.
 
     Raises:

@@ -49,7 +49,7 @@ _REMEDY = "restore the file from a copy of the run folder, or train again with -
 _MARK_REMEDY = "restore it from a copy of the run folder; without it the run can be read, but is not verified"
 
 
-class Files(NamedTuple):
+class RunFiles(NamedTuple):
     """The files of a run folder, divided into those of dragoman and others."""
 
     ours: list[Path]
@@ -167,9 +167,9 @@ def is_part(name: str) -> bool:
     return name in PARTS or (unfinished is not None and unfinished[1] in _TOP)
 
 
-def sort_files(run: Path) -> Files:
+def sort_files(run: Path) -> RunFiles:
     """List the files in the parts of a run, dragoman's and others; other names at the top level are left out."""
-    found = Files([], [])
+    found = RunFiles([], [])
     for part in filter(is_part, sorted(os.listdir(run))):
         for path in _files(run / part):
             inside = path.relative_to(run).parent.as_posix()
