@@ -298,6 +298,87 @@ def test_what_is_confirmed_is_taught_and_the_rest_translated_anew(show: Open) ->
     assert len(lessons) == 1
 
 
+PO = """msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+msgid "ab c"
+msgstr "done"
+
+msgid "fed"
+msgstr ""
+
+msgid "cab"
+msgstr ""
+"""
+
+
+def test_what_a_file_has_translated_already_stays(show: Open, tmp_path: Path) -> None:
+    page = show()
+    (tmp_path / "some.po").write_text(PO, encoding="utf-8")
+    page.set_input_files("#file", tmp_path / "some.po")
+    translated(page)
+    assert targets(page) == ["done", "FED", "CAB"]
+    assert active(page) == 2
+    page.locator(".row-target").first.click()
+    page.keyboard.press("Alt+ArrowUp")
+    assert active(page) == 2
+    page.locator("#target-field").press("Control+Enter")
+    _, content = finished(page, "document")
+    assert re.findall(r'(#, fuzzy\n)?msgid "(\w.*)"\nmsgstr "(.*)"', content) == [
+        ("", "ab c", "done"),
+        ("", "fed", "FED"),
+        ("#, fuzzy\n", "cab", "CAB"),
+    ]
+
+
+def test_a_confirmation_is_taken_back_by_the_same_button(show: Open) -> None:
+    page = show()
+    begin(page)
+    confirm = page.get_by_role("button", name="Segment 4 is right")
+    confirm.click()
+    assert active(page) == 1
+    expect(confirm).to_have_attribute("aria-pressed", "true")
+    confirm.click()
+    expect(page.locator(".row.confirmed")).to_have_count(0)
+
+
+def test_a_segment_that_is_refused_holds_up_no_other(show: Open) -> None:
+    def refusing(page: playwright.Page) -> None:
+        def translate(route: playwright.Route) -> None:
+            if "fed" in route.request.post_data_json["text"]:
+                route.fulfill(status=400, json={"detail": "not fed"})
+            else:
+                route.continue_()
+
+        page.route("**/v1/translate", translate)
+
+    page = show(prepare=refusing, expected="Failed to load resource")
+    page.fill("#pasted", TEXT)
+    page.click("#begin")
+    expect(page.locator(".row-target").nth(3)).to_have_text("CAB DE")
+    assert targets(page) == ["AB C", "", "AB C", "CAB DE"]
+    expect(page.locator("#notice-text")).to_have_text("not fed")
+
+
+def test_a_document_that_is_left_is_gone(show: Open) -> None:
+    page = show()
+    begin(page)
+    page.route("**/v1/translate", lambda route: None)  # it is never answered
+    page.click("#open-glossary")
+    page.fill("#glossary-text", "fed = DE")
+    page.click("#use-glossary")
+    page.click("#leave")
+    page.click("#leave-now")
+    expect(page.locator("#pasted")).to_be_focused()
+    page.unroute("**/v1/translate")
+    begin(page, "de")
+    assert targets(page) == ["DE"]
+    assert page.input_value("#glossary-text") == ""
+    page.reload()
+    page.locator("body[data-ready]").wait_for()
+    assert targets(page) == ["DE"]
+
+
 def test_a_server_that_is_gone_costs_nothing(show: Open) -> None:
     page = show(expected="Failed to load resource")
     page.route("**/v1/translate", lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}, json={}))

@@ -24,9 +24,13 @@ export const marked = (source, glossary) =>
 
 /** A text of a memory in which the words that another text lacks are marked. */
 export function differing(text, other) {
-  const known = new Set(other.split(/\s+/u));
-  return text.split(/(\s+)/u).map((part) => (part.trim() && !known.has(part) ? make("em", { textContent: part }) : part));
+  const known = new Set(other.match(WORD));
+  const others = [...text.matchAll(WORD)].filter(([word]) => !known.has(word));
+  const spans = others.map((found) => ({ start: found.index, end: found.index + found[0].length }));
+  return withSpans(text, spans, () => make("em"));
 }
+
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
 function withSpans(text, spans, makeElement) {
   const parts = [];
