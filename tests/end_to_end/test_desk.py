@@ -6,10 +6,13 @@ request may leave the server, and nothing may be written on the console, as viol
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -48,7 +51,11 @@ def show(browser: playwright.Browser, server: Server) -> Iterator[Open]:
     contexts, wrong = [], []
 
     def opened(
-        *, prepare: Callable[[playwright.Page], None] = _no_more, expected: str = " ", **settings: Any
+        *,
+        at: str = server.url,
+        prepare: Callable[[playwright.Page], None] = _no_more,
+        expected: str = " ",
+        **settings: Any,
     ) -> playwright.Page:
         """`prepare` sets up the page; what is written on the console may begin with `expected`."""
         context = browser.new_context(**{"viewport": SCREEN, "locale": "en-GB", **settings})
@@ -60,12 +67,10 @@ def show(browser: playwright.Browser, server: Server) -> Iterator[Open]:
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         page.on(
             "request",
-            lambda request: (
-                request.url.startswith((f"{server.url}/", f"blob:{server.url}/")) or wrong.append(request.url)
-            ),
+            lambda request: request.url.startswith((f"{at}/", f"blob:{at}/")) or wrong.append(request.url),
         )
         prepare(page)
-        page.goto(f"{server.url}/desk.html")
+        page.goto(f"{at}/desk.html")
         page.locator("body[data-ready]").wait_for()
         return page
 
@@ -377,6 +382,28 @@ def test_a_document_that_is_left_is_gone(show: Open) -> None:
     page.reload()
     page.locator("body[data-ready]").wait_for()
     assert targets(page) == ["DE"]
+
+
+def test_a_server_learns_from_the_desk(show: Open, run_folder: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    learning = start_server(f"de:en={run}", "--learn")
+    try:
+        page = show(at=learning.url, expected="Failed to load resource")
+        begin(page, "ab c\nfed\nab cd")
+        page.locator("#target-field").fill("DEAF")
+        with page.expect_request("**/v1/translate"):  # the weights have changed
+            page.keyboard.press("Control+Enter")
+        page.locator(".row-target").nth(2).click()
+        expect(page.locator("#matches button")).to_have_count(1)
+        with urlopen(f"{learning.url}/v1/corrections?source=de&target=en", timeout=60) as answer:
+            [correction] = json.load(answer)["corrections"]
+        assert correction == {"number": 1, "text": "ab c", "translation": "DEAF", "state": "learnt"}
+        page.locator(".row-target").nth(1).click()
+        page.locator("#target-field").fill("fed is not understood")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#notice-text")).to_contain_text("does not learn segment 2")
+    finally:
+        end_server(learning)
 
 
 def test_a_server_that_is_gone_costs_nothing(show: Open) -> None:
