@@ -28,6 +28,23 @@ def test_a_document_becomes_one_of_the_same_kind(light: Path, tmp_path: Path, ca
         out.unlink()
 
 
+def test_near_matches_are_alternatives_in_xliff(light: Path, tmp_path: Path) -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    file, out, memory = tmp_path / "a.xlf", tmp_path / "b.xlf", tmp_path / "memory.tsv"
+    memory.write_text("ab c\tkept\nfed cbb\tn & r\n", encoding="utf-8")
+    units = "".join(f'<trans-unit id="{one}"><source>{one}</source></trans-unit>' for one in ("ab c", "fed cba", "f"))
+    file.write_text(
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file source-language="de" '
+        f'target-language="en" original="a"><body>{units}</body></file></xliff>'
+    )
+    assert _translate(light, file, "-o", out, "--memory", memory) == 0
+    written = out.read_text(encoding="utf-8")
+    assert 'state-qualifier="exact-match">kept</target></trans-unit>' in written
+    near = "<source>fed cbb</source><target>n &amp; r</target></alt-trans>"
+    assert f'<alt-trans match-quality="86%" origin="memory">{near}' in written
+    assert written.count("<alt-trans") == 1
+
+
 def test_a_document_is_translated_in_python(light: Path, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(PAGE)
     for translator in (light, dragoman.load(light)):

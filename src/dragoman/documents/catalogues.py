@@ -5,14 +5,16 @@ A unit that has a translation is never touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dragoman.documents.archives import local_name, parsed, serialised
 from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, as_html, as_text, decoded
+from dragoman.documents.inline import NOT_XML
 from dragoman.documents.mixed import MixedText, Role
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
+from dragoman.translation_memory.memory import MemoryMatch
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -136,7 +138,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         numbered = enumerate(zip(found, translations, strict=True))
-        for number, ((text, unit, source), (translated, confidence)) in numbered:
+        for number, ((text, unit, source), (translated, confidence, matches)) in numbered:
             if not translated:
                 continue
             target = next((one for one in unit if local_name(one) == "target"), None)
@@ -152,8 +154,10 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             elif number in confirmed:
                 target.set("state", "translated")
             else:
+                is_kept = bool(matches) and matches[0].score == 1
                 target.set("state", "needs-review-translation")
-                target.set("state-qualifier", "mt-suggestion")
+                target.set("state-qualifier", "exact-match" if is_kept else "mt-suggestion")
+                _add_alternatives(target, matches[is_kept:])
             if confidence is not None and number not in confirmed:
                 _add_note(unit, target, _remark(confidence))
         _name_target(root, languages)
@@ -200,6 +204,20 @@ def _add_note(unit: Element, target: Element, text: str) -> None:
     segment = unit.get("id")
     note.text = f"segment {segment}: {text}" if segment else text
     notes.append(note)
+
+
+def _add_alternatives(target: Element, matches: Sequence[MemoryMatch]) -> None:
+    """Add near matches of a translation memory behind a translation of XLIFF 1.2."""
+    name = target.tag.rpartition("}")[0]
+    name += "}" if name else ""
+    for match in reversed(matches):
+        found = target.makeelement(f"{name}alt-trans", {"match-quality": f"{match.score:.0%}", "origin": "memory"})
+        for side, text in (("source", match.source), ("target", match.target)):
+            part = target.makeelement(f"{name}{side}")
+            part.text = NOT_XML.sub("", text)
+            found.append(part)
+        found.tail = target.tail
+        target.addnext(found)
 
 
 def _is_locked(unit: Element) -> bool:
@@ -255,7 +273,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         if not languages.target:
             raise InputError("the target language is not known, which new translations are marked with")
-        for (text, variant, target), (translated, _) in zip(found, translations, strict=True):
+        for (text, variant, target), (translated, *_) in zip(found, translations, strict=True):
             if not translated:
                 continue
             if target is None:

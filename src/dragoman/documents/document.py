@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.errors import InputError
 from dragoman.text.lines import wide_encoding
+from dragoman.translation_memory.memory import MemoryMatch
 
 
 class Languages(NamedTuple):
@@ -35,6 +36,9 @@ class RatedText(NamedTuple):
     """As HTML."""
     confidence: float | None
     """How far it can be trusted, from 0 to 1: that of its worst sentence; None where that is not known."""
+    matches: Sequence[MemoryMatch] = ()
+    """Pairs of the translation memory that are like it, best first, if it is one sentence; the first is its translation
+    if the score is 1."""
 
 
 class Units(NamedTuple):

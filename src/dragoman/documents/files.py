@@ -106,6 +106,6 @@ def translated_file(suffix: str, content: bytes, translations: list[RatedText], 
         InputError: the file is damaged.
     """
     if suffix == ".txt":
-        [(text, _)] = translations
+        [(text, *_)] = translations
         return text.encode()
     return open_document(suffix, content, languages).write(translations)

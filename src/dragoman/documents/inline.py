@@ -14,7 +14,7 @@ from dragoman.text.words import has_letter
 
 Kind = Literal["text", "open", "close", "leaf"]
 _TAG = re.compile(r"<(?P<end>/?)(?:(?P<name>[gkx])|br n=)(?P<number>\d+)[^<>]*>|(?P<text>[^<]+)")
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot have."""
 
 
@@ -76,7 +76,7 @@ class Inline:
             if inside is not None:
                 inside = None if found["end"] and found["name"] == "k" and number == inside else inside
             elif found["text"] is not None:
-                text = _NOT_XML.sub("", html.unescape(found["text"]))
+                text = NOT_XML.sub("", html.unescape(found["text"]))
                 if text:
                     yield Piece("text", text)
             elif found["name"] == "g":

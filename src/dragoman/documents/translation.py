@@ -76,5 +76,10 @@ def translate_document(
     texts = translated_markup(
         document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences], None
     )
+    if document.units is not None:
+        texts = [
+            text._replace(matches=found[own[0]].memory_matches) if len(own) == 1 else text
+            for text, own in zip(texts, by_text, strict=True)
+        ]
     words = sum(len(sentence.split()) for sentence in sentences)
     return TranslatedDocument(document.write(texts), len(sentences), words, list(found.values()), list(places.values()))

@@ -75,7 +75,7 @@ class DeepL:
             xml = None
             if wanted.tag_handling == "xml":
                 xml = Xml(frozenset(_tags(wanted.ignore_tags)), frozenset(_tags(wanted.splitting_tags)))
-            found = [text for text, _ in await translate_markup(service, texts, directions, xml)]
+            found = [text for text, *_ in await translate_markup(service, texts, directions, xml)]
         else:
             found = [best for best, *_ in await service.translate(texts, directions)]
         translations = [

@@ -85,7 +85,7 @@ class LibreTranslate:
         service.require_lengths(texts)
         directions = await service.directions(texts, wanted.source, wanted.target)
         if wanted.format == "html":
-            found = [[text] for text, _ in await translate_markup(service, texts, directions)]
+            found = [[text] for text, *_ in await translate_markup(service, texts, directions)]
         elif wanted.format in (None, "", "text"):
             found = await service.translate(texts, directions, n_best=alternatives + 1)
         else:
