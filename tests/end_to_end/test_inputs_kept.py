@@ -287,6 +287,20 @@ def test_an_output_never_replaces_an_input(
         assert _contents(place).items() >= before.items()  # what align had written stays as NAME.partial
 
 
+def test_converted_text_never_replaces_the_corpus(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "symbolic.tsv").symlink_to(place / "pairs.tsv")
+    (place / "hard.tsv").hardlink_to(place / "pairs.tsv")
+    before = _contents(place)
+    for line in (
+        *(f"pairs.tsv {name}.tsv" for name in ("pairs", "symbolic", "hard")),
+        *("src tgt src tgt", "src tgt new src", "src tgt tgt new", "pairs.tsv new hard.tsv", "src tgt new new"),
+    ):
+        assert main(["convert", *line.split(), "--quiet"]) == 2, line
+        said = capsys.readouterr().err
+        assert "is both an input and an output" in said or "is given for two outputs" in said, said
+        assert _contents(place) == before, line
+
+
 @pytest.mark.parametrize(("verb", "option"), WRITTEN, ids=" ".join)
 def test_a_file_in_an_output_folder_never_replaces_an_input(
     verb: str, option: str, place: Path, capsys: pytest.CaptureFixture[str]

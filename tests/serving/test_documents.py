@@ -48,6 +48,31 @@ SUBTITLES: dict[str, Callable[[int], str]] = {
     "empty lines": lambda size: "-->\na\n" + "\n \n" * (size // 3),
     "carriage returns": lambda size: "-->\na" + "\r" * size,
 }
+FILES: dict[str, tuple[str, Callable[[int], str]]] = {
+    "Markdown: open brackets": (".md", lambda size: "[" * size),
+    "Markdown: open pictures": (".md", lambda size: "![](" * (size // 4)),
+    "Markdown: open emphasis": (".md", lambda size: "*a **b " * (size // 7)),
+    "Markdown: ticks": (".md", lambda size: "`a" * (size // 2)),
+    "Markdown: signs": (".md", lambda size: "<" * size),
+    "Markdown: tables": (".md", lambda size: "|a|\n|-|\n" * (size // 8)),
+    "JSON: strings": (".json", lambda size: "[" + '"a",' * (size // 4) + '"a"]'),
+    "YAML: keys": (".yaml", lambda size: "".join(f"k{number}: a\n" for number in range(size // 8))),
+    "YAML: line breaks": (".yaml", lambda size: 'a: "' + "\n" * size + '"'),
+    "properties: lines that go on": (".properties", lambda size: "a=\\\n" * (size // 4)),
+    "strings: quotes": (".strings", lambda size: '"' * size),
+    "strings: comments that never end": (".strings", lambda size: "/*" * (size // 2)),
+    "strings: backslashes": (".strings", lambda size: '"' + "\\" * size),
+    "catalogue: lines": (".po", lambda size: 'msgid ""\n' + '"a"\n' * (size // 4)),
+    "catalogue: backslashes": (".po", lambda size: 'msgid "' + "\\" * size + '"\nmsgstr ""\n'),
+    "Android: texts": (
+        "strings.xml",
+        lambda size: "<resources>" + '<string name="a">a</string>' * (size // 27) + "</resources>",
+    ),
+    "TMX: units": (
+        ".tmx",
+        lambda size: "<tmx><body>" + '<tu><tuv xml:lang="en"><seg>a</seg></tuv></tu>' * (size // 45) + "</body></tmx>",
+    ),
+}
 FORMS: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "percents": ("application/x-www-form-urlencoded", lambda size: b"q=" + b"%41" * (size // 3)),
     "a part": (BOUNDARY, lambda size: PART + b"a" * size + b"\r\n--x--\r\n"),
@@ -103,6 +128,13 @@ def test_subtitles_are_read_in_linear_time(case: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("case", FILES)
+def test_files_of_other_kinds_are_read_in_linear_time(case: str) -> None:
+    suffix, make = FILES[case]
+    assert _grows_linearly(make, lambda text: _read_and_write(suffix, text.encode(), 10**6), 4_000)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FORMS)
 def test_forms_are_read_in_linear_time(case: str) -> None:
     kind, make = FORMS[case]
@@ -141,10 +173,10 @@ def _altered(content: bytes, draw: random.Random) -> bytes:
     return bytes(draw.choice((data, data[:end], data[:start] + data[end:], data[:end] + data[start:])))
 
 
-def _read_and_write(suffix: str, content: bytes) -> bool:
-    """Whether a file is read and written; it may be refused, and nothing else."""
+def _read_and_write(suffix: str, content: bytes, most: int = 100) -> bool:
+    """Whether a file of at most so many texts is read and written; it may be refused, and nothing else."""
     try:
-        texts = file_texts(suffix, content, 100, 100_000, Languages())
+        texts = file_texts(suffix, content, most, 1000 * most, Languages())
         translations = [RatedText(text, None) for text in texts]
         if suffix == ".html":
             found = markup_sentences(texts, "en", False, 1000, None)

@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, language
 from dragoman.errors import ConfigError
+from dragoman.inputs import inputs_protected
 
 SUMMARY = "write a corpus as files of another kind"
 DESCRIPTION = (
@@ -53,4 +54,5 @@ def run(options: argparse.Namespace) -> None:
     inputs, written = options.files[:-outputs], options.files[-outputs:]
     if len(inputs) not in (1, 2):
         raise ConfigError("give a corpus of one file or two, then one file with both sides, or two, to write")
-    convert(inputs, written, options.languages, Console(quiet=options.quiet))
+    with inputs_protected([str(path) for path in written]):
+        convert(inputs, written, options.languages, Console(quiet=options.quiet))
