@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -34,6 +35,21 @@ def test_the_speed_is_measured_and_the_json_fits_its_schema(
     assert 0 < speed["lines_a_second"] < 1_000_000
     demo = load_preset("demo")
     assert (speed["tokens_an_update"], speed["beam"]) == (demo.training.batch.size, demo.search.beam)
+
+
+def test_a_slow_machine_is_not_waited_for() -> None:
+    from dragoman.workflows.speed import _rate
+
+    done = []
+
+    def slow() -> None:
+        done.append(1)
+        time.sleep(0.021)
+
+    assert 0 < _rate(slow, 0.02) <= 50
+    assert len(done) == 1, "the first time takes all the seconds"
+    assert _rate(lambda: done.append(1), 0.01) > 1000
+    assert len(done) > 3
 
 
 def test_what_is_missing_is_named_with_what_it_would_bring(

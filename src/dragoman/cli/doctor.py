@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--seconds",
         type=bounded(float, minimum=0, maximum=600),
-        default=6.0,
+        default=5.0,
         metavar="N",
         help="time for training, and again for translation; 0: no speed is measured",
     )

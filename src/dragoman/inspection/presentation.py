@@ -119,10 +119,11 @@ def _overview(inspection: Inspection) -> str:
     head = [f"{inspection.pairs:,} pairs", "source", "target"]
     rows = [[name, figure(inspection.source), figure(inspection.target)] for name, figure in _OVERVIEW.items()]
     ratio, repetition = inspection.target_per_source, inspection.repetition
+    correlation = "" if math.isnan(inspection.length_correlation) else f"{inspection.length_correlation:.2f}"
     return (
         f"{columns([head, *rows])}\n\n"
-        f"target per source: {ratio.characters:.2f} characters, {ratio.words:.2f} words; correlation of lengths "
-        f"{inspection.length_correlation:.2f}\n"
+        f"target per source: {ratio.characters:.2f} characters, {ratio.words:.2f} words"
+        f"{correlation and f'; correlation of lengths {correlation}'}\n"
         f"repeated pairs {repetition.pairs:,}; sources with several targets {repetition.sources:,}, targets with "
         f"several sources {repetition.targets:,}"
     )

@@ -42,6 +42,8 @@ class Speed:
 def measure_speed(seconds: float, device: DeviceName = "auto") -> Speed:
     """Train and translate random sentences with a model of the preset's size, so many seconds each.
 
+    At least one update and one batch of translations are measured, however long they take.
+
     Every sentence has `LENGTH` words, and so has every translation: untrained models do not know where to end.
 
     Raises:
@@ -93,10 +95,17 @@ def _updates_a_second(model: TranslationModel, config: TrainingConfig, seconds: 
 
 
 def _rate(act: Callable[[], object], seconds: float) -> float:
-    """How often a second it can be done, after it was done once to compile kernels and allocate memory."""
-    act()
+    """How often a second it can be done, after it was done once to compile kernels and allocate memory.
+
+    On a machine where the first time takes all the seconds, it counts, so that a slow machine is not waited for.
+    """
     began, count = time.perf_counter(), 0
-    while count == 0 or time.perf_counter() - began < seconds:
+    act()
+    first = time.perf_counter() - began
+    if first >= seconds:
+        return 1 / first
+    began = time.perf_counter()
+    while count == 0 or time.perf_counter() - began < seconds - first:
         act()
         count += 1
     return count / (time.perf_counter() - began)
