@@ -33,8 +33,10 @@ for words in json.loads(sys.argv[1]):
 
 
 @pytest.mark.slow
-def test_commands_run_where_no_module_locks_or_limits(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
-    run, light, out = tmp_path / "run", tmp_path / "light", tmp_path / "out"
+def test_the_tour_runs_where_no_module_locks_or_limits(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
+    run, light, out, report = (tmp_path / name for name in ("run", "light", "out", "report"))
+    aligned, page = tmp_path / "aligned", tmp_path / "page.html"
+    page.write_text("<p>ab</p>")
     text = ["--train", *corpus.train, "--dev", *corpus.dev]
     train = ["train", "--preset", "demo", *text, "--out", run, "--quiet", "--threads", "1"]
     train += ["--set", *SMALL, "training.updates=2", "training.validation.metric=perplexity"]
@@ -45,11 +47,21 @@ def test_commands_run_where_no_module_locks_or_limits(run_folder: Path, corpus: 
         ["export", run_folder, "--out", light, "--quiet"],
         ["export", run_folder, "--out", light, "--overwrite", "--quiet"],
         ["translate", light, "-i", corpus.test[0], "-o", out],
-        ["translate", run_folder, "-i", corpus.test[0]],
+        ["translate", run_folder, page, "-o", tmp_path / "translated.html", "--quiet"],
+        ["convert", *corpus.test, tmp_path / "test.jsonl", "--quiet"],
+        ["evaluate", run_folder, *corpus.test, "--report", report, "--quiet"],
+        ["score", run_folder, *corpus.test, "-o", tmp_path / "scored", "--quiet"],
+        ["align", run_folder, *corpus.test, "-o", tmp_path / "links", "--quiet"],
+        ["translate", run_folder, "-i", corpus.test[0], "--alignments", aligned],
     )
     words = json.dumps(commands, default=str)
     done = subprocess.run([sys.executable, "-c", WITHOUT, words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert sorted(os.listdir(tmp_path)) == ["light", "out", "run"]
-    assert out.read_text() == done.stdout
-    assert len(done.stdout.splitlines()) == len(corpus.test[0].read_text().splitlines())
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")], "no lock is left"
+    assert done.stdout.endswith(f"\n{out.read_text()}"), "after the scores the same translations"
+    lines = len(corpus.test[0].read_text().splitlines())
+    assert len(out.read_text().splitlines()) == lines
+    for name in ("aligned", "links", "scored", "test.jsonl"):
+        assert len((tmp_path / name).read_text().splitlines()) == lines, name
+    assert (report / "report.html").stat().st_size
+    assert (tmp_path / "translated.html").read_text().startswith("<p>")

@@ -70,7 +70,7 @@ def test_it_says_what_it_does_on_standard_error_only(
     assert "pairs: kept 2" in printed.err
     assert "(duplicate " in printed.err
     assert "vocabulary: 11 and 11" in printed.err
-    assert "parameters; float32 products on cpu, 1 threads" in printed.err
+    assert "parameters; float32 products on cpu, 1 thread\n" in printed.err
     assert "finished after update" in printed.err
     assert f"report: {tmp_path / 'run' / 'report.html'}\n" in printed.err
 

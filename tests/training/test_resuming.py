@@ -140,7 +140,7 @@ def test_a_resumed_run_has_the_threads_that_it_had(harness: Make, recipe: Recipe
     torch.set_num_threads(1)
     run.run(recipe(epochs=1.5), resume=True)
     assert torch.get_num_threads() == 2
-    assert "threads" not in run.screen.getvalue()
+    assert "threads: 2, as before" in run.screen.getvalue()
     torch.set_num_threads(1)  # as --threads 1 does
     run.run(recipe(epochs=2.0), resume=True, threads=1)
     assert torch.get_num_threads() == 1

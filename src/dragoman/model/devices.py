@@ -57,7 +57,8 @@ def seed_weights(seed: int) -> None:
 def place_name(device: torch.device, precision: torch.dtype | None) -> str:
     """The device and the precision in words, for logs."""
     products = "bfloat16" if precision == torch.bfloat16 else "float32"
-    threads = f", {threads_in_use()} threads" if device.type == "cpu" else ""
+    count = threads_in_use()
+    threads = f", {count} thread{'' if count == 1 else 's'}" if device.type == "cpu" else ""
     return f"{products} products on {device.type}{threads}"
 
 

@@ -25,7 +25,7 @@ from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.memory import return_freed_memory
-from dragoman.model.devices import set_threads
+from dragoman.model.devices import set_threads, threads_in_use
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
 from dragoman.progress import Console
@@ -278,9 +278,10 @@ class Trainer(Generic[Model]):
         """
         if saved is None or self._updater.device.type != "cpu":
             return
-        if wanted is None:
+        if wanted is None and saved != threads_in_use():
             set_threads(saved)
-        elif wanted != saved:
+            self._log.event(self._clock.moment(), "threads", f"threads: {saved}, as before")
+        elif wanted is not None and wanted != saved:
             text = (
                 f"--threads {wanted}: this training had {saved} so far; its weights will differ by rounding from those "
                 f"of a training that was never stopped. Leave the option out to go on with {saved}"
