@@ -145,7 +145,7 @@ NOT_FILES = {
 
 READ = {
     *("--train", "--dev", "--test", "--gold", "--alignments", "--monolingual", "--shortlist-corpus"),
-    *("--input", "--source", "--target", "--model", "--reverse", "--lm"),
+    *("--input", "--source", "--target", "--model", "--reverse", "--lm", "--memory"),
     *("--api-keys", "--config", "--vocabulary", "--source-model", "--target-model"),
 }
 """Inputs of the verbs that write a folder, or nothing."""
