@@ -60,6 +60,11 @@ def test_a_word_is_read_as_one_that_is_an_error_away(word: str, read_as: str | N
     assert SPELLING.errors(f"a {word}, a") == expected
 
 
+def test_a_line_of_other_new_words_stays_as_it_is() -> None:
+    assert SPELLING.errors("teh gass and Rhabarber") == [TypingError(0, 3, "the"), TypingError(4, 8, "grass")]
+    assert SPELLING.errors("teh Rhabarber") == []
+
+
 def test_no_training_source_has_errors() -> None:
     assert not any(map(SPELLING.errors, SOURCES))
 

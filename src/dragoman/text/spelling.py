@@ -5,6 +5,9 @@ letters or doubles one; else as a frequent word of which it lacks a letter or, b
 in its place. The first letter stays, and the end of the word, which may be an inflection that the training sources
 never had. Only words of European scripts are corrected.
 
+A line in which as many new words or more are explained by no error is text of another kind, where a new word may be any
+word: it stays as it is.
+
 In the web site, spelling.js does the same.
 """
 
@@ -75,11 +78,10 @@ class Spelling:
 
     def errors(self, line: str) -> list[TypingError]:
         """The words of a line in normal form that are read as others."""
-        found = []
-        for word in _WORD.finditer(line):
-            if (lower := word[0].lower()) not in self._ranks and (read_as := self._cased(word[0], lower)):
-                found.append(TypingError(*word.span(), read_as))
-        return found
+        unknown = [word for word in _WORD.finditer(line) if word[0].lower() not in self._ranks]
+        read_as = [self._cased(word[0], word[0].lower()) for word in unknown]
+        errors = [TypingError(*word.span(), other) for word, other in zip(unknown, read_as, strict=True) if other]
+        return errors if 2 * len(errors) > len(unknown) else []
 
     def _cased(self, word: str, lower: str) -> str | None:
         """What a word is read as, written as it is: in lower case, with a first capital, in capitals; else None."""

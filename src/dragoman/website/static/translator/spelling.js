@@ -29,12 +29,14 @@ export class Spelling {
   /** The words of a line in normal form that are read as others: [{start, end, read_as}]. */
   errors(line) {
     const characters = codePoints(line);
-    return matches(WORD, line).flatMap(([start, end]) => {
-      const word = characters.slice(start, end).join("");
-      const lower = word.toLowerCase();
-      const read_as = this.#ranks.has(lower) ? null : this.#cased(word, lower);
+    const unknown = matches(WORD, line)
+      .map(([start, end]) => ({ start, end, word: characters.slice(start, end).join("") }))
+      .filter(({ word }) => !this.#ranks.has(word.toLowerCase()));
+    const errors = unknown.flatMap(({ start, end, word }) => {
+      const read_as = this.#cased(word, word.toLowerCase());
       return read_as ? [{ start, end, read_as }] : [];
     });
+    return 2 * errors.length > unknown.length ? errors : [];
   }
 
   #cased(word, lower) {
