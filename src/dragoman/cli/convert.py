@@ -14,8 +14,8 @@ SUMMARY = "write a corpus as files of another kind"
 DESCRIPTION = (
     "Reads a corpus of any kind and writes its pairs, in order, to two text files or to one .tsv, .csv,\n"
     ".jsonl, .json, .tmx, .xliff, .po or .xlsx file. The new files are in UTF-8; a name that ends in\n"
-    ".gz, .xz or .zst compresses them. A message names what was left out, and what the new files cannot\n"
-    "hold."
+    ".gz, .xz or .zst compresses them. A message says what was left out because the new files cannot\n"
+    "hold it."
 )
 EXAMPLES = (
     "dragoman convert memory.tmx train.de train.en",

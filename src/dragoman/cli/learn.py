@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 SUMMARY = "learn from corrections, one after the other"
 DESCRIPTION = (
-    "Makes a few updates of the weights on each correction, together with pairs of the training text\n"
-    "and earlier corrections that are like it. The run is not changed: the corrections and what was\n"
-    "learnt are in a folder beside it, which grows with each call. Every 10 corrections a sample of the\n"
-    "dev set is translated: what costs more than 0.5 BLEU there is taken back. --out writes a run with\n"
-    "what was learnt, to translate with, to export, or to correct further."
+    "Trains the model a little on each correction, together with similar pairs from the training text\n"
+    "and from earlier corrections. The run itself does not change. A folder beside it keeps the\n"
+    "corrections and the new weights, and grows with each call. After every 10 corrections a sample of\n"
+    "the dev set is translated. If its BLEU has fallen by more than 0.5, these corrections are unlearnt.\n"
+    "--out writes a run with the new weights: translate with it, export it, or correct it further."
 )
 EXAMPLES = (
     "dragoman learn RUN --pairs corrections.tsv --out RUN2",

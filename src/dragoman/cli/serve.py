@@ -78,15 +78,15 @@ def add_options(parser: Parser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="translation memory: a sentence that is a source in it gets the translation there, and /v1/translate has "
-        "the pairs whose sources are like a sentence. One file of pairs, two (source and target), or a run, for its "
-        "training text; of several models SOURCE:TARGET=FILE names one; may be repeated",
+        help="translation memory. A sentence that it has as a source gets the stored translation. /v1/translate also "
+        "returns the pairs with similar sources. One file of pairs, two files (source and target), or a run, whose "
+        "training text is used. With several models, SOURCE:TARGET=FILE names the one; may be repeated",
     )
     models.add_argument(
         "--learn",
         action="store_true",
-        help="let clients correct translations (POST /v1/corrections, /suggest), and learn from them as "
-        "`dragoman learn` does: run folders only; what is learnt is in the folder RUN.learned",
+        help="accept corrections from clients (POST /v1/corrections, /suggest), and learn from them as "
+        "`dragoman learn` does. For run folders only; the folder RUN.learned keeps the new weights",
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(

@@ -12,7 +12,8 @@ DESCRIPTION = (
     "Translates raw text line by line. Each input line gives one output line; an empty line stays empty.\n"
     "Reads standard input and writes standard output by default; files may be compressed (.gz, .xz,\n"
     ".zst). At a terminal, or when a pipe pauses, it translates the lines so far at once.\n"
-    "A document (.docx, .xlsx, .pptx, .html, .srt ...) becomes one of the same kind, with all its parts.\n"
+    "A document (.docx, .xlsx, .pptx, .html, .srt ...) is translated as a whole, into a document of the\n"
+    "same kind.\n"
     "Search options default to the run's configuration. Several runs with the same target vocabulary\n"
     "form an ensemble; defaults then come from the first run."
 )

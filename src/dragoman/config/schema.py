@@ -567,7 +567,7 @@ class SearchConfig(Section):
     search_again: Annotated[
         bool,
         doc(
-            "search again where a translation loops or is truncated at the maximum length, with blocked n-grams and a "
+            "if a translation loops or is truncated at the maximum length, search again with blocked n-grams and a "
             "coverage penalty"
         ),
     ] = False

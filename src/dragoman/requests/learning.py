@@ -26,16 +26,20 @@ class Corrections(Section):
     ] = ()
     learned: Annotated[
         str | None,
-        doc("folder of the corrections and of what was learnt (default: RUN.learned)", metavar="FOLDER", kind="folder"),
+        doc(
+            "folder that keeps the corrections and the new weights (default: RUN.learned)",
+            metavar="FOLDER",
+            kind="folder",
+        ),
     ] = None
     list: Annotated[bool, doc("print the corrections: number, source and translation, separated by tabs")] = False
-    undo: Annotated[Count | None, doc("take correction N out, and learn the others without it", metavar="N")] = None
+    undo: Annotated[Count | None, doc("remove correction N, and learn the others again without it", metavar="N")] = None
 
 
 class LearntRun(Section):
     """The run that is written."""
 
-    out: Annotated[str | None, doc("run folder to write, with what was learnt", metavar="RUN", kind="folder")] = None
+    out: Annotated[str | None, doc("run folder to write, with the new weights", metavar="RUN", kind="folder")] = None
     overwrite: Annotated[bool, doc("replace an existing run")] = False
 
 

@@ -30,8 +30,8 @@ class ConfigChanges(Section):
         Positive | None,
         doc(
             "multiply all layer sizes by F: 0.25 turns 1000 units into 250. Initial values with a stated range are "
-            "multiplied by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F). A local attention window then "
-            "follows the training text. Rates and the numbers of layers, words and sentences stay "
+            "multiplied by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F). The window of local attention "
+            "is chosen from the training text. Rates and the numbers of layers, words and sentences stay "
             "(docs/papers/small-sizes.md says why). Applied before --set",
             metavar="F",
         ),

@@ -82,7 +82,10 @@ class Output(Section):
     ] = False
     chunk_size: Annotated[
         Count | None,
-        doc("lines to read together, sort by length and batch; fewer if the input pauses (default: 2000)"),
+        doc(
+            "number of lines that are read, sorted by length and batched together; fewer if the input pauses "
+            "(default: 2000)"
+        ),
     ] = None
     alignments: Annotated[
         str | None,
@@ -129,8 +132,8 @@ class Constraints(Section):
     glossary: Annotated[
         str | None,
         doc(
-            "terms and their translations, separated by tabs; a line that contains a term, even inflected, gets a "
-            "translation that contains the term's translation",
+            "terms and their translations, separated by tabs. If a line contains a term, also an inflected form of it, "
+            "its translation contains the term's translation",
             metavar="FILE.tsv",
         ),
     ] = None
@@ -142,8 +145,9 @@ class Memory(Section):
     memory: Annotated[
         Corpora,
         doc(
-            "translation memory: a line that is a source in it gets the translation there; --format jsonl also has the "
-            f"pairs whose sources are like the line. {PAIRS}, or a run, for its training text; may be repeated",
+            "translation memory. A line that it has as a source gets the stored translation. With --format jsonl, the "
+            f"output also has the pairs with similar sources. {PAIRS}, or a run, whose training text is used; may be "
+            "repeated",
             metavar="FILE",
         ),
     ] = ()
