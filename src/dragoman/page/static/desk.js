@@ -24,14 +24,14 @@ const LOCK = "dragoman.desk";
 const LEAVING = 500; // milliseconds in which a page that is loaded anew gives its lock back
 
 let translator, settings, languages, store;
-let work = null; // the document: {facts, project, rows, translation, memory, place}
+let work = null; // the document: {facts, project, rows, translation, memory, own, pairs, place}
 let resting;
 
 const editor = new Editor({
   typed(text) {
     clearTimeout(resting);
     resting = setTimeout(() => work?.project.pause(), REST);
-    edit({ target: text, origin: text ? "person" : "", confirmed: false }, `typing ${work.place}`);
+    edit({ target: text, origin: "person", confirmed: false }, `typing ${work.place}`);
   },
   accept(target, offered) {
     work.project.pause();
@@ -82,9 +82,10 @@ async function begin(file) {
 /** Show a document and go on with it; `pairs` are those of the memory that was opened. */
 function show(facts, segments, pairs) {
   facts.teaches = Boolean(settings.suggestions);
-  const memory = new Memory();
+  const memory = new Memory(); // what was opened
+  const own = new Memory(); // what has been confirmed here
   for (const { source, target } of pairs) memory.add(source, target);
-  for (const { source, target, confirmed } of segments) if (confirmed && target) memory.add(source, target);
+  for (const { source, target, confirmed } of segments) if (confirmed && target) own.add(source, target);
   const project = new Project(segments, changed);
   const rows = new Rows(project, facts, editor, { open, toggle, matches, take });
   const translation = new DeskTranslation(translator, project, facts, memory, {
@@ -98,7 +99,7 @@ function show(facts, segments, pairs) {
     told: tell,
     changed: () => keep(store?.putFacts(facts)),
   });
-  work = { facts, project, rows, translation, memory, pairs, place: Math.min(facts.place, segments.length - 1) };
+  work = { facts, project, rows, translation, memory, own, pairs, place: Math.min(facts.place, segments.length - 1) };
   if (languages) languages.choose(facts.source, facts.target);
   find("opening").hidden = true;
   find("desk").hidden = false;
@@ -178,7 +179,7 @@ const edit = (fields, key) => work.project.edit([[work.place, fields]], key);
 
 /** Confirm a segment, fill its repetitions, teach it, and go on. */
 function confirm(place) {
-  const { project, memory, translation } = work;
+  const { project, own, translation } = work;
   const { source, target, confirmed } = project.segments[place];
   if (!target.trim()) return;
   if (!confirmed) {
@@ -186,7 +187,7 @@ function confirm(place) {
     const repetitions = project.repetitions(place).map((one) => [one, filled]);
     project.pause();
     project.edit([[place, { confirmed: true }], ...repetitions]);
-    memory.add(source, target);
+    own.add(source, target);
     find("announcement").textContent = message("confirmed", formatted(place + 1));
     translation.teach();
   }
@@ -205,9 +206,10 @@ function toggle(place) {
 /** What the memories have that is like a segment, best first. */
 function matches(place) {
   const { source, matches: known, target } = work.project.segments[place];
-  const own = work.memory.exact(source);
-  const exact = own === undefined || own === target ? [] : [{ source, target: own, score: 1 }];
-  const all = [...exact, ...work.memory.near(source), ...known].filter((one) => one.target !== target);
+  const memories = [work.own, work.memory];
+  const exact = memories.map((one) => one.exact(source)).filter((one) => one !== undefined).map((one) => ({ source, target: one, score: 1 }));
+  const near = memories.flatMap((one) => one.near(source));
+  const all = [...exact, ...near, ...known].filter((one) => one.target !== target);
   const first = all.filter((one, number) => all.findIndex((other) => other.target === one.target) === number);
   return first.sort((one, other) => other.score - one.score).slice(0, 3);
 }
@@ -249,7 +251,7 @@ async function openMemory(file) {
   keep(store?.putMemory(work.pairs));
   for (const { source, target } of pairs) memory.add(source, target);
   tell(message("pairsRead", formatted(pairs.length), file.name));
-  translation.renew();
+  translation.run();
   reopen();
 }
 

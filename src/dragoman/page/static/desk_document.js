@@ -28,7 +28,11 @@ export async function finish(translator, facts, segments, form, signal) {
   if (translator.finishDocument) return translator.finishDocument(facts, segments, form, signal);
   const suffix = suffixOf(facts.name);
   const stem = suffix ? facts.name.slice(0, -suffix.length) : facts.name;
-  const writers = { document: async () => inPlace(await textOf(facts.file), facts.source, segments), xliff: () => writeXliff(facts, segments), tmx: () => writeTmx(facts, segments) };
+  const writers = {
+    document: async () => inPlace(await textOf(facts.file), facts.source, segments),
+    xliff: () => writeXliff(facts, segments),
+    tmx: () => writeTmx(facts, segments),
+  };
   const content = await writers[form]();
   return { name: `${stem}_${facts.target}${FORMS[form] || suffix}`, blob: new Blob([content]) };
 }

@@ -16,13 +16,13 @@ const list = find("offers");
 export class Editor {
   #actions;
   #segment = null;
-  #offers = null; // {prefix, rest, completions}: the rest of the sentence, or words in place of the one behind the prefix
+  #offers = null; // {prefix, word, completions}: words in place of `word`, or where it is null the rest of the sentence
   #running = new AbortController();
   #waiting;
 
   /**
-   * `actions`: typed(text), accept(text, offered), confirm(), move(by), completions(prefix, signal) and left(), which is
-   * called when the field loses the focus.
+   * `actions`: typed(text), accept(text, offered) for a text that the model has offered, confirm(), move(by), undo(),
+   * redo(), and completions(prefix, signal), which promises a list.
    */
   constructor(actions) {
     this.#actions = actions;

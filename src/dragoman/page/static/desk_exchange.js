@@ -2,7 +2,7 @@
 
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** The pairs of a .tmx file between two languages: [{source, target}]. */
 export function readTmx(text, source, target) {
@@ -24,8 +24,17 @@ export function readTmx(text, source, target) {
 /** A .tmx file of what has been confirmed. */
 export function writeTmx({ source, target }, segments) {
   const side = (language, text) => `<tuv xml:lang="${escaped(language)}"><seg>${escaped(text)}</seg></tuv>`;
-  const units = segments.filter(({ confirmed, target: text }) => confirmed && text).map((one) => `  <tu>${side(source, one.source)}${side(target, one.target)}</tu>\n`);
-  return `${DECLARATION}<tmx version="1.4">\n <header creationtool="Dragoman" creationtoolversion="1" segtype="sentence" o-tmf="Dragoman" adminlang="en" srclang="${escaped(source)}" datatype="plaintext"/>\n <body>\n${units.join("")} </body>\n</tmx>\n`;
+  const given = segments.filter((one) => one.confirmed && one.target);
+  return [
+    DECLARATION,
+    '<tmx version="1.4">',
+    ' <header creationtool="Dragoman" creationtoolversion="1" segtype="sentence" o-tmf="Dragoman" adminlang="en"',
+    `  srclang="${escaped(source)}" datatype="plaintext"/>`,
+    " <body>",
+    ...given.map((one) => `  <tu>${side(source, one.source)}${side(target, one.target)}</tu>`),
+    " </body>",
+    "</tmx>\n",
+  ].join("\n");
 }
 
 /** A .xlf file of all segments; the state says which of them have been confirmed. */
@@ -33,9 +42,20 @@ export function writeXliff({ name, source, target }, segments) {
   const units = segments.map((one, place) => {
     const state = one.confirmed ? "final" : "needs-review-translation";
     const translation = one.target ? `<target state="${state}">${escaped(one.target)}</target>` : "";
-    return `   <trans-unit id="${place + 1}"${one.confirmed ? ' approved="yes"' : ""}><source>${escaped(one.source)}</source>${translation}</trans-unit>\n`;
+    const approved = one.confirmed ? ' approved="yes"' : "";
+    return `   <trans-unit id="${place + 1}"${approved}><source>${escaped(one.source)}</source>${translation}</trans-unit>`;
   });
-  return `${DECLARATION}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n <file original="${escaped(name)}" datatype="plaintext" source-language="${escaped(source)}" target-language="${escaped(target)}">\n  <body>\n${units.join("")}  </body>\n </file>\n</xliff>\n`;
+  return [
+    DECLARATION,
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">',
+    ` <file original="${escaped(name)}" datatype="plaintext"`,
+    `  source-language="${escaped(source)}" target-language="${escaped(target)}">`,
+    "  <body>",
+    ...units,
+    "  </body>",
+    " </file>",
+    "</xliff>\n",
+  ].join("\n");
 }
 
 const baseOf = (language) => language.toLowerCase().split(/[-_]/u)[0];

@@ -40,7 +40,8 @@ export class Rows {
     if (before >= 0 && before !== place) list.children[before].replaceWith(this.#row(before));
     const row = list.children[place];
     row.ariaCurrent = "true";
-    this.#editor.open(row.querySelector(".row-target"), this.#project.segments[place], this.#facts.target, message("translationOf", formatted(place + 1)), caret);
+    const label = message("translationOf", formatted(place + 1));
+    this.#editor.open(row.querySelector(".row-target"), this.#project.segments[place], this.#facts.target, label, caret);
     this.#refresh();
     row.scrollIntoView({ block: "nearest" });
   }
@@ -74,12 +75,16 @@ export class Rows {
 
   #row(place) {
     const segment = this.#project.segments[place];
-    const number = make("button", { type: "button", className: "number", textContent: formatted(place + 1), ariaLabel: message("workOn", formatted(place + 1)) });
+    const numbered = formatted(place + 1);
+    const number = make("button", { type: "button", className: "number", textContent: numbered, ariaLabel: message("workOn", numbered) });
     number.addEventListener("click", () => this.#actions.open(place, 0));
     number.disabled = !isOpen(segment);
-    const source = make("div", { className: "row-source", lang: this.#facts.source, dir: directionOf(segment.source) }, ...marked(segment.source, this.#facts.glossary));
-    const target = make("div", { className: "row-target", lang: this.#facts.target, dir: directionOf(segment.target) }, ...tinted(segment));
-    target.addEventListener("click", (event) => isOpen(segment) && !target.contains(find("editor")) && this.#actions.open(place, caretAt(target, event), true));
+    const side = (name, lang, text, parts) => make("div", { className: name, lang, dir: directionOf(text) }, ...parts);
+    const source = side("row-source", this.#facts.source, segment.source, marked(segment.source, this.#facts.glossary));
+    const target = side("row-target", this.#facts.target, segment.target, tinted(segment));
+    target.addEventListener("click", (event) => {
+      if (isOpen(segment) && !target.contains(find("editor"))) this.#actions.open(place, caretAt(target, event), true);
+    });
     const row = make("li", { className: "row" }, number, source, target, this.#state(place));
     row.classList.toggle("confirmed", segment.confirmed);
     row.classList.toggle("begins", place > 0 && this.#project.segments[place - 1].paragraph !== segment.paragraph);
@@ -97,7 +102,8 @@ export class Rows {
     const missing = target && isOpen(segment) ? missingFrom(source, target, this.#facts.glossary) : [];
     if (missing.length) state.append(make("span", { className: "missing", textContent: message("missing", missing.join(", ")) }));
     if (!isOpen(segment)) return state;
-    const button = make("button", { type: "button", className: "confirm", textContent: "✓", ariaPressed: String(confirmed), ariaLabel: message("confirmOne", formatted(place + 1)), title: message("confirmKey") });
+    const button = make("button", { type: "button", className: "confirm", textContent: "✓", title: message("confirmKey") });
+    Object.assign(button, { ariaPressed: String(confirmed), ariaLabel: message("confirmOne", formatted(place + 1)) });
     button.disabled = !target;
     button.addEventListener("click", () => this.#actions.toggle(place));
     state.append(button);

@@ -24,8 +24,8 @@ export class DeskTranslation {
 
   /**
    * `facts`: the languages, `glossary` and `epoch` of the document, which is the number of times that model or glossary have
-   * changed. `condition`: working(), done(), failed(error), refused(place, error) for a lesson,
-   * told(text), changed() after a change of `facts`.
+   * changed. `memory`: whose translations are taken where a source is in it. `condition`: working(), done(), failed(error),
+   * refused(place, error) for a lesson, told(text), changed() after a change of `facts`.
    */
   constructor(translator, project, facts, memory, condition) {
     [this.#translator, this.#project, this.#facts, this.#memory, this.#condition] = [translator, project, facts, memory, condition];
@@ -34,6 +34,7 @@ export class DeskTranslation {
   /** Translate what has no translation, and what lies ahead of `place` and is no longer up to date. */
   async run(place = this.#place) {
     this.#place = place;
+    this.#recall();
     if (this.#running) return;
     const { signal } = (this.#running = new AbortController());
     try {
@@ -113,6 +114,21 @@ export class DeskTranslation {
     }
   }
 
+  /** Take what the memory has. */
+  #recall() {
+    if (!this.#memory.size) return;
+    const { segments } = this.#project;
+    const isKnown = (place) => isOpen(segments[place]) && isUntouched(segments[place]) && this.#known(place) !== undefined;
+    const isNew = (place) => segments[place].target !== this.#known(place);
+    const changes = [...segments.keys()].filter((place) => isKnown(place) && isNew(place)).map((place) => [place, fromMemory(this.#known(place))]);
+    if (changes.length) this.#project.offer(changes);
+  }
+
+  /** The translation of a segment that is in the memory. */
+  #known(place) {
+    return this.#memory.exact(this.#project.segments[place].source);
+  }
+
   /** The places that are translated next, at first those from the one at work on. */
   #next() {
     const { segments } = this.#project;
@@ -120,7 +136,7 @@ export class DeskTranslation {
     const order = [...all.slice(this.#place), ...all.slice(0, this.#place)];
     const isWanted = (place) => {
       const segment = segments[place];
-      if (!isOpen(segment) || !isUntouched(segment) || segment.epoch === this.#facts.epoch) return false;
+      if (!isOpen(segment) || !isUntouched(segment) || segment.epoch === this.#facts.epoch || this.#known(place) !== undefined) return false;
       return !segment.target || (place >= this.#place && place < this.#place + AHEAD);
     };
     const some = [];
@@ -135,18 +151,14 @@ export class DeskTranslation {
 
   async #translate(places, signal) {
     const { epoch } = this.#facts;
-    const known = places.filter((place) => this.#memory.exact(this.#project.segments[place].source) !== undefined);
-    if (known.length) this.#offer(known.map((place) => [place, { ...fromMemory(this.#memory.exact(this.#project.segments[place].source)), epoch }]));
-    const others = places.filter((place) => !known.includes(place));
-    if (!others.length) return;
     this.#condition.working();
     try {
-      await this.#ask(others, epoch, signal);
+      await this.#ask(places, epoch, signal);
     } catch (error) {
       if (error.kind !== "refused" || signal.aborted) throw error;
       this.#condition.told(error.message);
-      if (others.length === 1) this.#offer([[others[0], { epoch, origin: "", target: "", offered: "" }]]);
-      else for (const place of others) await this.#translate([place], signal);
+      if (places.length === 1) this.#offer([[places[0], { epoch, origin: "", target: "", offered: "" }]]);
+      else for (const place of places) await this.#translate([place], signal);
     }
   }
 
