@@ -208,7 +208,7 @@ def test_the_files_of_the_page_are_served_and_no_others(client: TestClient) -> N
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
     assert "unsafe" not in policy
-    named = set(re.findall(r'(?:src|href)="([^"]+)"', page.text))
+    named = set(re.findall(r'(?:src|href)="([^"/]+)"', page.text + client.get("/desk.html").text))
     for name, content in page_files().items():
         named |= set(re.findall(r'from "\./([^"]+)"', content.decode())) if name.endswith(".js") else set()
     assert named | {"index.html"} == page_files().keys()
