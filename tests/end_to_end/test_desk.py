@@ -224,6 +224,7 @@ def test_texts_are_found_and_replaced_in_one_step(show: Open) -> None:
     page.fill("#search-replacement", "$&<b>")
     page.click("#replace-all")
     assert targets(page) == ["$&<b> C", "FED", "$&<b> C", "C$&<b> DE"]
+    expect(page.locator("#search-count")).to_have_text("0 found")
     page.click("#undo")
     assert targets(page) == ["AB C", "FED", "AB C", "CAB DE"]
 
@@ -404,6 +405,26 @@ def test_a_server_learns_from_the_desk(show: Open, run_folder: Path, tmp_path: P
         expect(page.locator("#notice-text")).to_contain_text("does not learn segment 2")
     finally:
         end_server(learning)
+
+
+MARKUP = "<img src=x onerror=alert(1)> <b>ab</b> &lt;"
+
+
+def test_markup_is_text_everywhere(show: Open) -> None:
+    page = show(expected="Failed to load resource")  # the model cannot write such a term
+    begin(page, f"{MARKUP}\nfed")
+    expect(page.locator(".row-source").first).to_have_text(MARKUP)
+    page.locator("#target-field").fill(MARKUP)
+    page.click("#open-glossary")
+    page.fill("#glossary-text", f"fed = {MARKUP.replace('=', '')}")
+    page.click("#use-glossary")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".row-target").first).to_have_text(MARKUP)
+    expect(page.locator(".row").nth(1).locator("mark")).to_have_attribute("title", re.compile("<img"))
+    assert page.locator("img:not(header img), main b").count() == 0
+    _, content = finished(page, "tmx")
+    assert "&lt;img" in content
+    assert "<img" not in content
 
 
 def test_a_server_that_is_gone_costs_nothing(show: Open) -> None:

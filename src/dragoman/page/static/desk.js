@@ -8,7 +8,7 @@ import { readTmx } from "./desk_exchange.js";
 import { Memory } from "./desk_memory.js";
 import { isOpen, Project, segmentsOf } from "./desk_project.js";
 import { Rows } from "./desk_rows.js";
-import { open as openSearch, prepareSearch } from "./desk_search.js";
+import { open as openSearch, prepareSearch, recount } from "./desk_search.js";
 import { openStore } from "./desk_store.js";
 import { DeskTranslation, fromMemory } from "./desk_translation.js";
 import { find } from "./dom.js";
@@ -133,6 +133,7 @@ async function leave() {
 function changed(places) {
   work.rows.show(places);
   showProgress();
+  recount(SEARCHED);
   keep(store?.putSegments(places.map((place) => [place, work.project.segments[place]])));
 }
 
@@ -153,6 +154,16 @@ function showProgress() {
   find("undo").disabled = !work.project.canUndo;
   find("redo").disabled = !work.project.canRedo;
 }
+
+/** The document as find and replace see it. */
+const SEARCHED = {
+  project: () => work.project,
+  place: () => work.place,
+  open(place, start, end) {
+    open(place, start ?? 0);
+    if (start !== undefined) editor.select(start, end);
+  },
+};
 
 // A segment
 
@@ -303,7 +314,7 @@ find("leave-now").addEventListener("click", () => {
   leave();
 });
 for (const button of document.querySelectorAll("dialog .close")) button.addEventListener("click", () => button.closest("dialog").close());
-prepareSearch({ project: () => work.project, place: () => work.place, open: (place, start, end) => (open(place, start ?? 0), start === undefined || editor.select(start, end)) });
+prepareSearch(SEARCHED);
 find("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
   translator.setKey?.(find("key").value.trim());

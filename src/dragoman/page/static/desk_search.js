@@ -30,6 +30,11 @@ export function prepareSearch(desk) {
   find("replace-all").addEventListener("click", () => replaceIn(desk, [...desk.project().segments.keys()]));
 }
 
+/** Count anew: segments have changed. */
+export function recount(desk) {
+  if (!form.hidden) count(desk);
+}
+
 /** Open the form. */
 export function open() {
   form.hidden = false;
@@ -77,5 +82,4 @@ function replaceIn(desk, places) {
     .filter((place) => isOpen(segments[place]) && segments[place].target.search(text) >= 0)
     .map((place) => [place, { target: segments[place].target.replace(text, () => replacement.value), origin: "person", confirmed: false }]);
   if (changes.length) desk.project().edit(changes);
-  count(desk);
 }
