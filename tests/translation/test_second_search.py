@@ -6,8 +6,7 @@ import pytest
 
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import OptionError
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
 from dragoman.translation.line_constraints import TextConstraints

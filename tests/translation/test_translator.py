@@ -10,8 +10,8 @@ from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
 from dragoman.text.items import KINDS, MOST, NAMES, Items
 from dragoman.text.segmentation import Segments
+from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding

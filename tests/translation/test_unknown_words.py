@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation.ensemble import Ensemble

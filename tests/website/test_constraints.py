@@ -10,8 +10,7 @@ import pytest
 
 from dragoman.search import phrase_constraints
 from dragoman.search.phrase_constraints import PhraseConstraints
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from tests.website.conftest import RunScript

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from dragoman.text.loops import has_loop
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.translation.second_search import repetition_orders

@@ -14,11 +14,10 @@ from dragoman.text.items import KINDS, PLACEHOLDERS, Items, restore
 from dragoman.text.names import WordFilter
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.case_marks import MARKS
-from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_case_marks, train_model
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from tests.website.conftest import RunScript

@@ -16,10 +16,10 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import InputError
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.changes import wrong_sources
+from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
-from dragoman.text.wrong_sources import wrong_sources
 from dragoman.workflows.checking import Check, check_run, evenly_spaced
 from tests.compositions import VOCABULARY, random_model, small_preset
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.writing import write_pairs
 from dragoman.errors import InputError
-from dragoman.text.noise import DISTANCE, DROPPED, add_noise
+from dragoman.workflows.synthetic_pairs import DISTANCE, DROPPED, add_noise
 
 
 @given(st.integers(0, 40), st.integers(0, 1000))

@@ -21,7 +21,7 @@ from dragoman.text.items import NAMES
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.case_marks import MARKS
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 

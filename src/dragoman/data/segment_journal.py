@@ -23,11 +23,10 @@ import numpy as np
 
 import dragoman.text.segmentation
 from dragoman.corpora.pairs import Pair
-from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.errors import InputError
 from dragoman.text.journal import Journal
 from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.base import SegmentedLines
+from dragoman.text.segmentation.base import SegmentedLines, SegmentedPairs, SegmentLinks
 
 PATIENCE = 5.0
 """Seconds of segmenting before anything is written: a small corpus is prepared anew as quickly."""

@@ -19,11 +19,10 @@ from dragoman.alignment.expansion import expand_links
 from dragoman.corpora.pairs import Pair
 from dragoman.data.processes import map_in_processes
 from dragoman.data.segment_journal import SegmentJournal
-from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.systems import processors
 from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.base import SegmentedLines, Segments, index_pieces
+from dragoman.text.segmentation.base import SegmentedLines, SegmentedPairs, SegmentLinks, Segments, index_pieces
 from dragoman.text.segmentation.normal_form import NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation, mask_pair, named, segment_pair
 from dragoman.text.segmentation.subwords import SubwordSegmentation

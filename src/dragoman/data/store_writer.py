@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.block_digests import DigestingWriter
-from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.data.store import FORMAT, LINK_OFFSETS, LINKS, META, SIDES
 from dragoman.errors import InputError
 from dragoman.stored_files import dump_json
 from dragoman.text.lines import replace_file
+from dragoman.text.segmentation.base import SegmentedPairs, SegmentLinks
 from dragoman.text.vocabulary import Vocabulary
 
 

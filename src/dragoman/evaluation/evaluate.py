@@ -31,7 +31,7 @@ from dragoman.evaluation.metrics import (
 from dragoman.evaluation.robustness import Robustness
 from dragoman.evaluation.slices import Slicing
 from dragoman.evaluation.tokenizers import Tokenizer
-from dragoman.tables import columns
+from dragoman.text.display import columns
 
 
 @dataclass(frozen=True, slots=True)

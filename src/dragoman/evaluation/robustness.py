@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from dragoman.corpora.pairs import Pair
 from dragoman.evaluation.metrics import SacreBleu, bleu_metric, corpus_score, reference_list
 from dragoman.evaluation.tokenizers import Tokenizer
-from dragoman.tables import columns
 from dragoman.text.changes import CHANGES, ITEMS, Change, Item, contains, insert, own_script_names
+from dragoman.text.display import columns
 from dragoman.text.loops import has_loop
 
 SAMPLE = 400

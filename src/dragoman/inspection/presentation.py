@@ -16,8 +16,7 @@ from dragoman.inspection.findings import Finding
 from dragoman.inspection.inspect import Inspection, SideFacts
 from dragoman.inspection.overlap import HeldOutSet
 from dragoman.inspection.words import SubwordFacts
-from dragoman.tables import columns
-from dragoman.text.display import shortened
+from dragoman.text.display import columns, shortened
 
 WIDTH = 100
 """Width of running text, in characters."""

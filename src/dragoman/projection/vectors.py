@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.runs.opening import Run
-from dragoman.text.padding import pad
 from dragoman.text.side import SideName, TextSide
-from dragoman.text.vocabulary import SPECIALS, UNK
+from dragoman.text.vocabulary import SPECIALS, UNK, pad
 
 if TYPE_CHECKING:
     from dragoman.model.translation import TranslationModel

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.errors import InputError, RunError
+from dragoman.text.changes import wrong_sources
 from dragoman.text.languages import language_of_file
 from dragoman.text.lines import read_lines, replace_file, write_lines
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES
-from dragoman.text.wrong_sources import wrong_sources
 
 if TYPE_CHECKING:
     from dragoman.text.segmentation.words import WordSegmentation

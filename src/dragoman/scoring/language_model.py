@@ -15,8 +15,8 @@ from dragoman.model.language_model import LanguageModel
 from dragoman.scoring.lists import Feature, NBestSentence
 from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
 from dragoman.scoring.token_scores import TokenScores, split_rows
-from dragoman.text.padding import pad
 from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import pad
 from dragoman.translation.length_batching import read_windows
 from dragoman.translation.source_encoding import Truncator
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from dragoman.errors import InputError
 from dragoman.inputs import STANDARD_STREAM
 from dragoman.scoring.moses_text import BARS, unescape_bars
-from dragoman.text.counts import parse_count
 from dragoman.text.lines import read_lines
+from dragoman.text.words import parse_count
 
 _FORM = "id ||| text ||| Name= value ... ||| total"
 _FEATURES = 2

@@ -31,8 +31,8 @@ from dragoman.engines.protocol import Engine, ForcedScores, SharedSourceEngine, 
 from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
 from dragoman.scoring.token_scores import TokenScores, log_probability, split_rows
 from dragoman.text.links import Link
-from dragoman.text.padding import pad
 from dragoman.text.side import Encoded, TextSide
+from dragoman.text.vocabulary import pad
 from dragoman.text.words import UNITS, AlignmentUnit
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows

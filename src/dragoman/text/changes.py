@@ -1,7 +1,7 @@
 """Changes of lines into text as people write it: other capitals, typing errors, other characters, inserted items.
 
 Each change is a function of the line and of random numbers, and leaves a line as it is where it finds nothing to
-change. Items are text that a translation must contain unchanged.
+change. Items are text that a translation must contain unchanged. Lines can also be given to the wrong targets.
 """
 
 from __future__ import annotations
@@ -219,3 +219,9 @@ def contains(text: str, item: str, *, digits_only: bool = False) -> bool:
     if digits_only:
         pattern = "[.,'’ \u00a0\u202f]?".join(filter(str.isdigit, item))
     return re.search(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", text) is not None
+
+
+def wrong_sources(lines: Sequence[str]) -> list[str]:
+    """The lines rotated by half of them: line k is far from its own translation, and all lines are still used."""
+    half = len(lines) // 2
+    return [*lines[half:], *lines[:half]]

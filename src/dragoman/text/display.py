@@ -1,9 +1,9 @@
-"""Text as it is shown to people: control characters as pictures, long words shortened, the direction of writing."""
+"""Text as it is shown to people: control characters as pictures, shortened words, the direction of writing, tables."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 LONGEST_LABEL = 28
 """Characters of a word beside a heat map."""
@@ -25,3 +25,12 @@ def runs_right_to_left(words: Iterable[str]) -> bool:
     """Return whether most letters that have a direction run right to left (Unicode bidirectional classes R and AL)."""
     classes = [unicodedata.bidirectional(letter) for word in words for letter in word]
     return sum(kind in ("R", "AL") for kind in classes) > sum(kind == "L" for kind in classes)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned text: the first column to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))])
+        for first, *rest in rows
+    )

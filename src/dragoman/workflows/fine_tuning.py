@@ -21,7 +21,6 @@ from dragoman.model.weights import extended_rows, load_weights, restore_weights
 from dragoman.progress import ProgressCallback
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import trained_folder
-from dragoman.text.segment_parts import parts_of
 from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.protected import (
     innermost,
@@ -32,7 +31,7 @@ from dragoman.text.segmentation.protected import (
 )
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import SPECIALS, UNK
+from dragoman.text.vocabulary import SPECIALS, UNK, parts_of
 from dragoman.text.words import is_blank
 
 UNKNOWN = 0.05

@@ -1,7 +1,7 @@
 """The preset for a training text where none is named: `characters` for single words, `standard` for sentences.
 
 The text is that of single words, such as pronunciations, inflected forms or transliterations, if its first pairs have
-tags after a tab (see `text.segmentation.letters`), or if both sides are words or symbols:
+tags after a tab (see `text.segmentation.characters`), or if both sides are words or symbols:
 
     word        one word, or several in a tenth of the lines; up to `PHRASE` in the mean where the target is symbols
     symbols     tokens of at most `SYMBOL` letters between spaces, marks not counted: phones, or letters set apart

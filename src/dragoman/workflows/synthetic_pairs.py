@@ -1,4 +1,6 @@
-"""Training pairs of which a model wrote one side: back-translation and sequence-level knowledge distillation."""
+"""Training pairs of which a model wrote one side: back-translation, with noise in the sources, and
+sequence-level knowledge distillation.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,6 @@ from dragoman.evaluation.metrics import bleu_tokens
 from dragoman.progress import Console
 from dragoman.requests.translation import BackTranslationRequest, DistillationRequest
 from dragoman.runs.opening import open_models
-from dragoman.text.noise import add_noise
 from dragoman.text.words import is_blank, words_in
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
@@ -154,3 +155,19 @@ def write_synthetic_pairs(pairs: Iterable[SyntheticPair], path: str, *, quiet: b
     console.info(f"{path}: {written:,} pairs{left_out}")
     warn_of_searched_again(again, written)
     warn_of_truncated(truncated, written, ", or leave such pairs out by cleaning.max_ratio")
+
+
+DROPPED = 0.1
+"""Probability that a word is left out."""
+DISTANCE = 3
+"""Places that a word moves at most."""
+
+
+def add_noise(words: Sequence[str], draw: random.Random) -> list[str]:
+    """Leave words out and exchange near ones (Lample et al. 2018, section 2.3); at least one word stays.
+
+    A word at place i goes to the rank of i + U(0, k + 1), so that none moves by more than k places.
+    """
+    kept = [word for word in words if draw.random() >= DROPPED] or list(words[:1])
+    keys = [place + draw.uniform(0, DISTANCE + 1) for place in range(len(kept))]
+    return [word for _, word in sorted(zip(keys, kept, strict=True), key=lambda item: item[0])]

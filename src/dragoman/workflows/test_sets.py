@@ -20,7 +20,7 @@ from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
 from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
 from dragoman.runs.opening import Run, open_models
-from dragoman.tables import columns
+from dragoman.text.display import columns
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.workflows.evaluation import (
     MeasureOptions,

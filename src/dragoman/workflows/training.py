@@ -40,7 +40,6 @@ from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
-from dragoman.text.unchanged import unchanged
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.joining import MINUTES
@@ -74,6 +73,7 @@ from dragoman.workflows.training_text import (
     require_alignments,
     save_dev,
     settle_window,
+    unchanged,
 )
 
 SMALLER = (0.5, 0.25)

@@ -1,12 +1,15 @@
-"""The text of a training: dev set, segmentations, stored corpus, vocabularies."""
+"""The text of a training: dev set, segmentations, stored corpus, vocabularies; the trial of a user's own patterns."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from dragoman.config.building import override
@@ -23,14 +26,13 @@ from dragoman.inspection.advice import seen_in_training
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.text.items import PLACEHOLDERS, Items
-from dragoman.text.lines import replace_output, write_lines
+from dragoman.text.lines import not_found, replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost, with_innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import is_blank
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
-from dragoman.workflows.own_patterns import try_patterns
 from dragoman.workflows.training_steps import dropped_counts
 
 SEEN = 0.02
@@ -261,3 +263,101 @@ def save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     entries = ({"source": pair.source, "target": pair.target, "origin": pair.origin} for pair in pairs)
     write_lines(path, (json.dumps(entry, ensure_ascii=False) for entry in entries))
+
+
+TRIED_LINES = 10_000
+"""Training sources on which a pattern is tried."""
+TRIAL_SECONDS = 10.0
+"""Time for all of them; most patterns take a tenth of a second."""
+LARGEST_MATCHED_SHARE = 0.5
+"""Share of the characters that the matches of a pattern may have: a model has to see the text around items."""
+_HARD = [text * 200 for text in ("a", "A", "1", " ", "-", ".", "a1", "A-", "a ", "a.", '"', "/")]
+"""Text on which patterns with repetitions inside repetitions take for ever."""
+_COUNT = """
+import json, re, sys
+pattern, lines = json.load(sys.stdin)
+for line in lines:
+    print(sum(len(match[0]) for match in re.finditer(pattern, line, re.ASCII)), flush=True)
+"""
+"""A program of its own, because nothing else can stop a match."""
+
+
+def try_patterns(patterns: Sequence[str], sources: Iterable[str]) -> list[str]:
+    """Return what a user should know of the patterns: warnings of those that match nothing.
+
+    Raises:
+        ConfigError: a pattern is slow on some line, or matches most of the text.
+    """
+    if not patterns:
+        return []
+    lines = list(islice(sources, TRIED_LINES))
+    return [warning for pattern in patterns for warning in _tried(pattern, lines)]
+
+
+def _tried(pattern: str, lines: Sequence[str]) -> list[str]:
+    matched = sum(_matched_characters(pattern, lines))
+    if matched > LARGEST_MATCHED_SHARE * sum(map(len, lines)):
+        raise ConfigError(
+            f"text.patterns: {pattern!r} matches more than half of the training text, of which a model would see "
+            "placeholders only; narrow it"
+        )
+    return [] if matched else [f"warning: text.patterns: {pattern!r} matches nothing in the training text"]
+
+
+def _matched_characters(pattern: str, lines: Sequence[str]) -> list[int]:
+    """The number of characters of each line that are in matches."""
+    text = json.dumps((pattern, [*_HARD, *lines]))
+    program = [sys.executable, "-I", "-c", _COUNT]
+    try:
+        done = subprocess.run(
+            program, input=text, capture_output=True, encoding="ascii", check=True, timeout=TRIAL_SECONDS
+        )
+    except subprocess.TimeoutExpired as stopped:
+        place = (stopped.stdout or b"").count(b"\n") - len(_HARD)
+        where = f"line {place + 1} of the training text" if place >= 0 else f"a line such as {_HARD[place][:6]}..."
+        raise ConfigError(
+            f"text.patterns: {pattern!r} is slow: after {TRIAL_SECONDS:g} s it was at {where}; avoid repetitions "
+            "inside repetitions, such as (?:a+)+"
+        ) from None
+    return [int(count) for count in done.stdout.split()[len(_HARD) :]]
+
+
+@contextmanager
+def unchanged(paths: Iterable[Path]) -> Iterator[None]:
+    """Require that files are at the end of a block what they were at its start.
+
+    A second reading of a file that another program writes to gives other lines than the first, and errors that name
+    only what follows from that, such as sides of different length. So this is looked at first where the block fails
+    with an InputError, too, or an error of the operating system, such as that of a file that has disappeared.
+
+    Raises:
+        InputError: a file does not exist at the start, has disappeared, or has another size or time of modification.
+    """
+    before = {path: _state(path) for path in paths}
+    for path, state in before.items():
+        if state is None:
+            raise not_found(path)
+    try:
+        yield
+    except (InputError, OSError):
+        _require(before)
+        raise
+    _require(before)
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Size in bytes and time of modification in nanoseconds; None for a file that does not exist."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _require(before: dict[Path, tuple[int, int] | None]) -> None:
+    for path, state in before.items():
+        now = _state(path)
+        if now is None:
+            raise InputError(f"{path}: has disappeared while it was read; put it back and give the command again")
+        if now != state:
+            raise InputError(f"{path}: has changed while it was read; give the command again when nobody writes to it")

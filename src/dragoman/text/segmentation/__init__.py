@@ -20,8 +20,7 @@ from dragoman.text.items import Items
 from dragoman.text.names import WordFilter
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.case_marks import JOINED, CaseMarks
-from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation, LetterSegmentation, WhitespaceSegmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.segmentation.subwords import (
@@ -31,7 +30,6 @@ from dragoman.text.segmentation.subwords import (
     train_case_marks,
     train_model,
 )
-from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.spelling import Spelling
 
 __all__ = ["DEFAULT_RULES", "Segmentation", "Segments", "load_segmentation", "train_segmentation"]

@@ -93,3 +93,21 @@ def save_description(path: Path, kind: str, entries: Entries = NONE) -> None:
     with replace_file(path) as file:
         json.dump({"format": FORMAT, "kind": kind, **entries}, file, ensure_ascii=False, indent=2)
         file.write("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentLinks:
+    """Links between the segments of L pairs."""
+
+    links: NDArray[np.uint32]
+    """(source segment, target segment), both from 0 within their line: uint32 [links of all pairs, 2]."""
+    lengths: NDArray[np.int64]
+    """Links of each pair, int64 [L]."""
+
+
+class SegmentedPairs(NamedTuple):
+    """The segments of L pairs, and the links between them if the pairs have links."""
+
+    source: SegmentedLines
+    target: SegmentedLines
+    linked: SegmentLinks | None

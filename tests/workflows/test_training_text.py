@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.workflows import own_patterns
-from dragoman.workflows.own_patterns import try_patterns
+from dragoman.workflows import training_text
+from dragoman.workflows.training_text import try_patterns
 
-LINES = ["order PN123456 now", "a dog", "PN000001 is out"]
+TRIED_LINES = ["order PN123456 now", "a dog", "PN000001 is out"]
 
 
 def test_a_pattern_that_matches_nothing_is_told() -> None:
-    assert try_patterns(["PN[0-9]{6}"], LINES) == []
-    [warning] = try_patterns(["PN[0-9]{6}", "XX[0-9]"], LINES)
+    assert try_patterns(["PN[0-9]{6}"], TRIED_LINES) == []
+    [warning] = try_patterns(["PN[0-9]{6}", "XX[0-9]"], TRIED_LINES)
     assert warning == "warning: text.patterns: 'XX[0-9]' matches nothing in the training text"
 
 
@@ -26,8 +26,8 @@ def test_a_pattern_that_matches_nothing_is_told() -> None:
 def test_a_pattern_that_matches_most_or_is_slow_is_refused(
     pattern: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_patterns, "SECONDS", 1.0)
+    monkeypatch.setattr(training_text, "TRIAL_SECONDS", 1.0)
     with pytest.raises(ConfigError) as refused:
-        try_patterns([pattern], [*LINES, "order" * 60])
+        try_patterns([pattern], [*TRIED_LINES, "order" * 60])
     assert message in str(refused.value)
     assert pattern in str(refused.value)
