@@ -175,7 +175,7 @@ ELSEWHERE = {
     *("page.files", "config.presets", "report.page", "reproduction.experiment", "training.joining"),  # of the package
     *("memory", "model.fast.matmul", "systems"),  # /proc and the like
     *("cli.shared.streams", "cluster.ray_pool", "data.processes", "serving.worker"),  # /dev/null, standard streams
-    *("alignment.attention_file", "corpora.spreadsheets"),  # entries of an archive, which is opened by text.lines
+    *("alignment.formats", "corpora.spreadsheets"),  # entries of an archive, which is opened by text.lines
 }
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.alignment.choices import METHODS
-from dragoman.alignment.symmetrize import symmetrize
+from dragoman.alignment.symmetrize import METHODS, symmetrize
 
 FORWARD = [(0, 0), (1, 1), (1, 2), (4, 4), (5, 6)]
 BACKWARD = [(0, 0), (1, 1), (2, 1), (4, 5), (6, 7)]

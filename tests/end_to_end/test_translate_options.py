@@ -240,7 +240,7 @@ def test_paragraphs_without_their_extra_are_refused_before_a_model_is_opened(
     tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sentencex", None)
-    for name in ("dragoman.text.sentences", "dragoman.translation.paragraphs"):
+    for name in ("dragoman.text.sentences", "dragoman.workflows.translation"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     assert _translate(tmp_path / "no-run", "--paragraphs") == 2
     assert "dragoman[serve]" in capsys.readouterr().err

@@ -12,8 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from dragoman.engines.onnx_engine import OnnxEngine
-from dragoman.engines.onnx_file import refers_to_files
+from dragoman.engines.onnx_engine import OnnxEngine, refers_to_files
 from dragoman.engines.shortlist import Shortlist
 from dragoman.errors import RunError
 from dragoman.export.writing import Graphs, make_graphs

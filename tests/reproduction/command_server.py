@@ -18,7 +18,7 @@ from contextlib import suppress
 
 NEEDED = (
     "dragoman.cli.main",
-    "dragoman.alignment.attention_file",
+    "dragoman.alignment.formats",
     "dragoman.alignment.statistical",
     "dragoman.engines.torch_engine",
     "dragoman.evaluation.metrics",

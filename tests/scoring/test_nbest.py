@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
-from dragoman.scoring.moses_text import escape_bars
-from dragoman.scoring.nbest import by_sentence, parse_entry, read_nbest
+from dragoman.scoring.nbest import by_sentence, escape_bars, parse_entry, read_nbest
 from dragoman.text.lines import read_lines, write_lines
 
 LINES = (

@@ -8,9 +8,9 @@ import pytest
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.writing import make_graphs
-from dragoman.scoring import prefix_batching, scorer
+from dragoman.scoring import given_targets, scorer
+from dragoman.scoring.given_targets import log_probability, mean_log_probability
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
-from dragoman.scoring.token_scores import log_probability, mean_log_probability
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -44,7 +44,7 @@ def test_sources_encoded_once_give_what_each_pair_gives_alone(name, monkeypatch)
     engine = TorchEngine(small_model(name))
     alone = expected(engine)
     for rows in (2, 3, 128):
-        monkeypatch.setattr(prefix_batching, "MAX_TARGETS", rows)
+        monkeypatch.setattr(given_targets, "MAX_TARGETS", rows)
         for ours, theirs in zip(found(Scorer(engine, SIDE, SIDE).score_lists(LISTS)), alone, strict=True):
             assert ours == pytest.approx(theirs, abs=1e-5), rows
 
@@ -65,7 +65,7 @@ def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(m
     monkeypatch.setattr(engine, "start", counting_start)
     monkeypatch.setattr(engine, "force_from", counting_force)
     monkeypatch.setattr(engine, "force", None)
-    monkeypatch.setattr(prefix_batching, "MAX_TARGETS", 2)
+    monkeypatch.setattr(given_targets, "MAX_TARGETS", 2)
     list(Scorer(engine, SIDE, SIDE).score_lists(LISTS))
     assert sum(encoded) == len(LISTS)
     assert sum(scored) == sum(len(set(targets)) for _, targets in LISTS)
@@ -129,7 +129,7 @@ def test_an_engine_without_shared_sources_gives_the_same_scores(toy_engine, sour
 
 
 def test_batches_are_divided_among_threads_and_scores_do_not_depend_on_their_number(monkeypatch):
-    monkeypatch.setattr(prefix_batching, "MIN_TARGETS", 2)
+    monkeypatch.setattr(given_targets, "MIN_TARGETS", 2)
     graphs = make_graphs([small_model("rnnsearch").float()])
     alone = found(Scorer(OnnxEngine(*graphs, threads=1), SIDE, SIDE).score_lists(LISTS))
     engine = OnnxEngine(*graphs, threads=3)

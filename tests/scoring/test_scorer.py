@@ -8,8 +8,8 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble_engine import COMBINATIONS
 from dragoman.errors import RunError
+from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
-from dragoman.scoring.token_scores import log_probability
 from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary, pad

@@ -9,7 +9,7 @@ from dragoman.errors import OptionError
 from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
-from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.prepared_lines import TextConstraints
 from dragoman.translation.second_search import repetition_orders
 from dragoman.translation.translator import Translator
 from dragoman.workflows.translation import warn_of_searched_again

@@ -16,7 +16,7 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding
 from dragoman.translation.completion import next_word
-from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.prepared_lines import TextConstraints
 from dragoman.translation.translator import Translator
 from tests.streams import EndlessStream, assert_read_by_windows
 

@@ -3,6 +3,8 @@
 The words of a raw line are separated by spaces (text/words.py, `raw_words`); a segment is a token of the model. Which
 decoder step aligns a token depends on the model (see `segment_weights`); everything else is the same for all models.
 
+Links between words also become links between their segments, the opposite direction (`expand_links`).
+
 Letters: S source segments, T target segments, I source words, J target words.
 """
 
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import bisect
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -175,3 +177,25 @@ def _carry_over(bounds: NDArray[np.int64], written: str, shown: str) -> NDArray[
     old, new = np.array(knots).T
     keep = np.append(old[1:] > old[:-1], True)  # the last of several knots at one position
     return np.asarray(np.rint(np.interp(bounds, old[keep], new[keep])), dtype=np.int64)
+
+
+def expand_links(
+    links: Iterable[Link],
+    source_spans: Sequence[Span],
+    source_words: Sequence[Span],
+    target_spans: Sequence[Span],
+    target_words: Sequence[Span],
+) -> list[Link]:
+    """Links between segments for links between words, ascending; a word without segments has none."""
+    sources = _segments_of(source_words, source_spans)
+    targets = _segments_of(target_words, target_spans)
+    return sorted((s, t) for i, j in links for s in sources[i] for t in targets[j])
+
+
+def _segments_of(words: Sequence[Span], spans: Sequence[Span]) -> list[list[int]]:
+    """The segments of each word."""
+    segments: list[list[int]] = [[] for _ in words]
+    for segment, word in enumerate(words_of(spans, words).tolist()):
+        if word >= 0:
+            segments[word].append(segment)
+    return segments

@@ -11,7 +11,7 @@ from typing import Any
 
 from thot import alignment as thot
 
-from dragoman.alignment.choices import Aligner
+from dragoman.alignment.symmetrize import Aligner
 from dragoman.progress import Console
 from dragoman.text.links import Link
 

@@ -1,14 +1,15 @@
 """Symmetrisation: one alignment from those of the two translation directions (Koehn et al. 2003).
 
 Both are links (source word, target word). A directional model has at most one link for each generated word, so each
-direction misses one-to-many links that the other can represent.
+direction misses one-to-many links that the other can represent. The names of the aligners whose links are joined are
+here, too, without the libraries that they need.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final, Literal, get_args
 
-from dragoman.alignment.choices import SymmetrizationMethod
 from dragoman.text.links import Link
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -80,3 +81,14 @@ class _GrowingAlignment:
 def _in_order(links: Iterable[Link]) -> list[Link]:
     """Sorted by target word, then by source word."""
     return sorted(links, key=lambda link: (link[1], link[0]))
+
+
+Aligner = Literal["ibm1", "ibm2", "hmm", "fast-align", "eflomal"]
+
+ALIGNERS: tuple[str, ...] = get_args(Aligner)
+
+SymmetrizationMethod = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+
+METHODS: tuple[str, ...] = get_args(SymmetrizationMethod)
+
+DEFAULT_METHOD: Final = "grow-diag-final-and"

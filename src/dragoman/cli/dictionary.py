@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser, positive_int
-from dragoman.workflows.spacing import SpacingWatch
+from dragoman.text.scripts import SpacingWatch
 
 if TYPE_CHECKING:
     from dragoman.text.links import Link

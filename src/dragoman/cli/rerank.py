@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.errors import InputError
     from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
-    from dragoman.evaluation.spacing import warn_of_lines_without_spaces
+    from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import replace_output
     from dragoman.text.scripts import SpacingCounter

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from dragoman.alignment.choices import DEFAULT_METHOD, METHODS
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, METHODS
 from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser
 

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.progress import Console
     from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, write_weights
-    from dragoman.tuning.flatness import warn_of_flat_metric
+    from dragoman.tuning.mert import warn_of_flat_metric
 
     console = Console(quiet=options.quiet)
     pools = _read_pools(options)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.alignment.expansion import expand_links
+from dragoman.alignment.extract import expand_links
 from dragoman.corpora.pairs import Pair
 from dragoman.data.processes import map_in_processes
 from dragoman.data.segment_journal import SegmentJournal

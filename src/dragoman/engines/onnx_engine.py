@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import mmap
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,10 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-from dragoman.engines.onnx_file import refers_to_files
-from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores
-from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
+from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores, RowLayout, arrange, first_rows, widened
 from dragoman.engines.shortlist import CHUNK, BatchShortlist, Shortlist
 from dragoman.errors import RunError, quoted
+from dragoman.stored_files import open_regular
 from dragoman.systems import processors
 from dragoman.text.vocabulary import BOS, PAD
 
@@ -355,3 +356,39 @@ def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:
         return memory
     length = int(masks[0][sentences].sum(axis=1).max())
     return {name: array[sentences, :length] for name, array in memory.items()}
+
+
+_KEY = b"location"
+_LENGTHS = (len(_KEY), 0)
+"""The last byte of the length before the key: 8, or 0 if the number is written with more bytes than it needs."""
+
+
+def refers_to_files(graph: bytes | Path) -> bool:
+    """Whether a graph has a tensor in another file, which ONNX Runtime would read from wherever the graph says.
+
+    Such a tensor has an entry with the key "location" (TensorProto.external_data, a StringStringEntryProto). An
+    exported graph has all its tensors in itself, and no such string. The onnx library is not needed.
+
+    Raises:
+        OSError: the file cannot be read, or is no regular file.
+    """
+    with _content(graph) as content:
+        place = content.find(_KEY)
+        while place >= 0:
+            if place and content[place - 1] in _LENGTHS:
+                return True
+            place = content.find(_KEY, place + 1)
+    return False
+
+
+@contextmanager
+def _content(graph: bytes | Path) -> Iterator[bytes | mmap.mmap]:
+    if isinstance(graph, bytes):
+        yield graph
+        return
+    with open_regular(graph) as file:
+        if not file.read(1):
+            yield b""  # an empty file cannot be mapped
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield content

@@ -22,7 +22,7 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.rows import widened
+from dragoman.engines.protocol import widened
 from dragoman.errors import RunError, quoted
 from dragoman.text.vocabulary import PAD
 

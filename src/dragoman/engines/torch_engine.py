@@ -13,8 +13,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.data.prefix_trie import prefix_trie
-from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores
-from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
+from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores, RowLayout, arrange, first_rows, widened
 from dragoman.model.attention import AttentionMemory
 from dragoman.model.decoder import DecoderState, PreparedDecoder
 from dragoman.model.translation import ModelForced, TranslationModel

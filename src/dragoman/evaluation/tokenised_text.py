@@ -1,4 +1,4 @@
-"""A warning of tokenised text where detokenised text is expected, or on one side only.
+"""Warnings of text that BLEU is not made for: tokenised, or on one side only; without spaces between words.
 
 Text counts as tokenised where full stops and commas stand alone between spaces more often than at the end of a word.
 """
@@ -59,3 +59,14 @@ def warn_of_tokenised_text(
             name,
             tokenizer,
         )
+
+
+def warn_of_lines_without_spaces(what: str, bleu: str, advice: str) -> None:
+    """Warn that BLEU takes lines for words.
+
+    Args:
+        what: the lines, such as `references`.
+        bleu: the metric with its tokenizer, such as `BLEU with tokenizer 13a`.
+        advice: what to do.
+    """
+    log.warning("the %s have no spaces between words, so %s takes whole lines for words; %s", what, bleu, advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from dragoman.alignment.choices import DEFAULT_METHOD, METHODS, Aligner, SymmetrizationMethod
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, METHODS, Aligner, SymmetrizationMethod
 from dragoman.config.section import Probability, Section, doc
 from dragoman.requests.rules import Rule, Values, given, is_given, lacking
 from dragoman.requests.shared import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dragoman.alignment.choices import DEFAULT_METHOD, SymmetrizationMethod
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.engines.protocol import Engine
@@ -20,8 +20,7 @@ from dragoman.errors import ConfigError, RunError
 from dragoman.requests.shared import ANYWHERE, ONE_MODEL, Compute, EnsembleOptions
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
-from dragoman.scoring.aligner import Aligner
-from dragoman.scoring.scorer import Scorer
+from dragoman.scoring.scorer import Aligner, Scorer
 from dragoman.text.side import TextSide
 from dragoman.text.temporary import restore_folder
 from dragoman.text.words import AlignmentUnit

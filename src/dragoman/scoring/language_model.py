@@ -12,9 +12,8 @@ from itertools import tee
 import numpy as np
 
 from dragoman.model.language_model import LanguageModel
+from dragoman.scoring.given_targets import GivenTarget, TokenScores, prefix_batches, split_rows
 from dragoman.scoring.lists import Feature, NBestSentence
-from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
-from dragoman.scoring.token_scores import TokenScores, split_rows
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import pad
 from dragoman.translation.length_batching import read_windows

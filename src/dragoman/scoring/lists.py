@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.errors import InputError
+from dragoman.scoring.given_targets import TokenScores
 from dragoman.scoring.nbest import NBestEntry
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
-from dragoman.scoring.token_scores import TokenScores
 from dragoman.text.words import words_in
 
 EntryList = Sequence[NBestEntry]

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
-from dragoman.scoring.token_scores import log_probability
 from dragoman.stored_files import model_digest
 from dragoman.text.journal import Journal
 from dragoman.text.lines import replace_output

@@ -12,8 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.scoring.moses_text import BARS, unescape_words
-from dragoman.scoring.nbest import format_value, parse_number
+from dragoman.scoring.nbest import BARS, format_value, parse_number, unescape_words
 from dragoman.text.lines import read_lines
 from dragoman.text.words import words_in
 

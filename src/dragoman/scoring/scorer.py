@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import tee
 from typing import NamedTuple
 
 import numpy as np
@@ -22,14 +23,15 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import (
     WordWeights,
     eos_weights,
+    extract_links,
     heaviest_links,
     segment_weights,
     segments_alone,
     word_weights,
 )
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod, symmetrize
 from dragoman.engines.protocol import Engine, ForcedScores, SharedSourceEngine, refuse_nan
-from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
-from dragoman.scoring.token_scores import TokenScores, log_probability, split_rows
+from dragoman.scoring.given_targets import GivenTarget, TokenScores, log_probability, prefix_batches, split_rows
 from dragoman.text.links import Link
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import pad
@@ -244,3 +246,58 @@ def _weights_between(
     return word_weights(
         weights, end, pair.source_line.offsets, split(pair.source), pair.target_line.offsets, split(pair.target)
     )
+
+
+class AlignedPair(NamedTuple):
+    """The links of a sentence pair."""
+
+    links: list[Link]
+    """(source unit, target unit), from 0."""
+    weights: WordWeights
+    """The weights between the units of both lines, from source to target."""
+    scored: ScoredPair
+    """The pair as the model from source to target scores it."""
+
+
+class Aligner:
+    """Aligns given translations by a model, or by two models of opposite directions.
+
+    Each target unit is linked to the source unit with the largest weight, or to all whose weight reaches a threshold.
+    """
+
+    def __init__(
+        self,
+        forward: Scorer,
+        backward: Scorer | None = None,
+        *,
+        unit: AlignmentUnit = "words",
+        threshold: float | None = None,
+        symmetrization: SymmetrizationMethod = DEFAULT_METHOD,
+    ) -> None:
+        """`backward` scores sources given targets; `symmetrization` joins the links of both directions."""
+        assert forward.attends, "links need attention"
+        assert backward is None or (backward.attends and unit != "segments"), "two models divide text in two ways"
+        self._forward, self._backward = forward, backward
+        self._unit, self._threshold, self._symmetrization = unit, threshold, symmetrization
+
+    def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[AlignedPair]:
+        """Align each pair of raw lines (source, target).
+
+        Raises:
+            RunError: the model's log-probabilities are NaN.
+        """
+        given, again = tee(pairs)
+        ahead = self._links(self._forward, given)
+        if self._backward is None:
+            yield from ahead
+            return
+        back = self._links(self._backward, ((target, source) for source, target in again))
+        for pair, reverse in zip(ahead, back, strict=True):
+            turned = [(source, target) for target, source in reverse.links]
+            yield pair._replace(links=symmetrize(pair.links, turned, self._symmetrization))
+
+    def _links(self, scorer: Scorer, pairs: Iterable[tuple[str, str]]) -> Iterator[AlignedPair]:
+        for scored in scorer.score(pairs):
+            weights = scored.compute_weights(self._unit)
+            assert weights is not None
+            yield AlignedPair(extract_links(weights, self._threshold), weights, scored)

@@ -24,7 +24,7 @@ from dragoman.text.sentences import Span, replace_sentences
 from dragoman.text.words import raw_words
 from dragoman.translation.completion import next_word
 from dragoman.translation.confidence import Doubt
-from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.prepared_lines import TextConstraints
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.scoring.moses_text import BARS
+from dragoman.scoring.nbest import BARS
 from dragoman.smt.extraction import consistent_pairs
 from dragoman.smt.lexical_weights import LexicalTable
 from dragoman.smt.reordering import ORIENTATIONS, probabilities

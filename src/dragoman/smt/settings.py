@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dragoman.alignment.choices import Aligner, SymmetrizationMethod
+    from dragoman.alignment.symmetrize import Aligner, SymmetrizationMethod
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A loaded phrase-based system: translations and n-best lists, with feature values, from lines.
 
 Words are separated by spaces; lines are tokenised and cased like the training text. What Moses gives a meaning is
-escaped in the tables only, see `scoring.moses_text`.
+escaped in the tables only, see `scoring.nbest`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.scoring.moses_text import BARS, escape_bars, escape_word, unescape_words
-from dragoman.scoring.nbest import format_value
+from dragoman.scoring.nbest import BARS, escape_bars, escape_word, format_value, unescape_words
 from dragoman.smt.features import total
 from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.moses_ini import MosesConfiguration, read_configuration

@@ -19,7 +19,7 @@ from dragoman.alignment.symmetrize import symmetrize
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.progress import Console
-from dragoman.scoring.moses_text import escape_word
+from dragoman.scoring.nbest import escape_word
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
 from dragoman.smt.lexical_weights import count_lexical_table

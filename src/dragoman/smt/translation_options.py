@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.scoring.moses_text import BARS
+from dragoman.scoring.nbest import BARS
 from dragoman.scoring.phrases import parse_row
 from dragoman.smt.features import LOWEST, UNKNOWN_COST, FeatureWeights
 from dragoman.smt.kenlm_model import KenlmModel

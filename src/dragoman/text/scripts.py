@@ -1,9 +1,13 @@
-"""Scripts without spaces between words: what stands between spaces is then a phrase or a line, not a word."""
+"""Scripts without spaces between words: what stands between spaces is then a phrase or a line, not a word.
+
+A warning says so where links between words are asked for.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 LETTERS_WITHOUT_SPACES = (
@@ -57,3 +61,37 @@ def line_lengths(lines: Iterable[str]) -> tuple[LengthUnit, list[int]]:
     if is_unsegmented(lines):
         return "characters", [len("".join(line.split())) for line in lines]
     return "words", [len(line.split()) for line in lines]
+
+
+log = logging.getLogger(__name__)
+
+
+class SpacingWatch:
+    """Counts source and target lines, and warns once of those that are one word from end to end."""
+
+    def __init__(self, advice: str) -> None:
+        """`advice` says what to do."""
+        self._advice = advice
+        self._sides = {"source": SpacingCounter(), "target": SpacingCounter()}
+
+    def add(self, source: str, target: str) -> None:
+        """Count a pair."""
+        self._sides["source"].add(source)
+        self._sides["target"].add(target)
+
+    def watch(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield the pairs; warn after the last one."""
+        for pair in pairs:
+            self.add(*pair)
+            yield pair
+        self.warn()
+
+    def warn(self) -> None:
+        """Warn if the lines of a side are not segmented."""
+        found = [name for name, side in self._sides.items() if side.unsegmented]
+        if found:
+            log.warning(
+                "the %s lines have no spaces between words, so a word of an alignment is a whole phrase or line; %s",
+                " and ".join(found),
+                self._advice,
+            )

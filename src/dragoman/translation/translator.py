@@ -33,7 +33,6 @@ from dragoman.translation.detokenisation import Detokeniser, unchanged_translati
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.glossary import make_glossary
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
-from dragoman.translation.line_constraints import TextConstraints, text_constraints
 from dragoman.translation.options import (
     TranslationOptions,
     changed_sampling,
@@ -43,7 +42,13 @@ from dragoman.translation.options import (
     require_known,
     require_threads,
 )
-from dragoman.translation.prepared_lines import LinePreparation, PreparedLine, banned_ids
+from dragoman.translation.prepared_lines import (
+    LinePreparation,
+    PreparedLine,
+    TextConstraints,
+    banned_ids,
+    text_constraints,
+)
 from dragoman.translation.result import Translation
 from dragoman.translation.second_search import faults, repetition_orders, search_without_repetition
 from dragoman.translation.source_encoding import ModelSourceEncoder

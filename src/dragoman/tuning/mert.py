@@ -4,16 +4,21 @@ Along a line w + gamma d the total of each hypothesis is a linear function of ga
 sentence changes only at the corners of the upper envelope of these functions. Between two neighbouring corners of all
 sentences the metric is constant, so one pass over the corners finds the best gamma exactly (section 5). The line search
 is repeated along the axes and random directions until none improves, from the given weights and from random ones.
+A warning says where the metric is the same with all weights, so that tuning learns nothing.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.evaluation.bleu import ORDER
 from dragoman.tuning.pool import HypothesisPool, RowIndices, Vector
+from dragoman.tuning.tuning_metric import BLEU
 
 RESTARTS = 20
 """Random starting points, beside the given one."""
@@ -143,3 +148,32 @@ def _unit(weights: Vector) -> Vector:
     """The weights scaled to L1 norm 1, as in Moses; the ranking depends on their direction only."""
     total = np.abs(weights).sum()
     return weights / total if total else weights
+
+
+log = logging.getLogger(__name__)
+
+DIRECTIONS = 100
+"""Random weights that are tried."""
+
+
+def is_flat(pool: HypothesisPool, weights: Sequence[Vector]) -> bool:
+    """Whether the metric is the same with all of `weights`, [D] each, and with random ones."""
+    drawn = np.random.default_rng(1).normal(size=(DIRECTIONS, pool.features.shape[1]))
+    scores = [pool.score(one) for one in (*weights, *drawn)]
+    return max(scores) - min(scores) <= GAIN
+
+
+def warn_of_flat_metric(pool: HypothesisPool, weights: Sequence[Vector], advice: str) -> None:
+    """Warn where the metric is flat; `weights` are the initial and the tuned ones, `advice` what to do.
+
+    Where no reference is as long as the 4-grams of BLEU, that is the reason given.
+    """
+    if not is_flat(pool, weights):
+        return
+    name = pool.metric.name
+    if pool.metric is BLEU and (pool.metric.length(pool.statistics) < ORDER).all():
+        reason = f"no reference has four tokens, and BLEU counts {ORDER}-grams; {advice}"
+    else:
+        reason = "check that the references belong to the lists, and that the lists have different hypotheses"
+    score = pool.score(weights[-1])
+    log.warning("%s is %.2f with all weights that were tried, so the tuned ones mean nothing; %s", name, score, reason)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import InputError
-from dragoman.evaluation.spacing import warn_of_lines_without_spaces
+from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces
 from dragoman.scoring.nbest import NBestEntry, read_nbest
 from dragoman.text.lines import read_lines
 from dragoman.text.scripts import is_unsegmented

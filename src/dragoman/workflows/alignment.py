@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.attention_file import AttentionFile
-from dragoman.alignment.choices import DEFAULT_METHOD
-from dragoman.alignment.formats import format_alignments
-from dragoman.alignment.symmetrize import symmetrize
+from dragoman.alignment.formats import AttentionFile, format_alignments
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, symmetrize
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import ConfigError
 from dragoman.progress import Console
@@ -24,8 +22,8 @@ from dragoman.runs.opening import OpenedModels, make_aligner, open_models
 from dragoman.scoring.scorer import format_score
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.links import Link
+from dragoman.text.scripts import SpacingWatch
 from dragoman.text.words import UNITS, RawUnit
-from dragoman.workflows.spacing import SpacingWatch
 from dragoman.workflows.unexpected_text import checked_pairs
 
 Lines = tuple[str, str]

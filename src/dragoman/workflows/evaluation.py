@@ -23,8 +23,7 @@ from dragoman.evaluation.slices import (
     by_rarity,
     mean_ranks,
 )
-from dragoman.evaluation.spacing import warn_of_lines_without_spaces
-from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
+from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces, warn_of_tokenised_text
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_tokenizer
 from dragoman.progress import Console
 from dragoman.runs.opening import Run

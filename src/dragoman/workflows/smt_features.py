@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dragoman.errors import ConfigError
 from dragoman.runs.opening import Run, open_run
+from dragoman.scoring.given_targets import TokenScores, log_probability, mean_log_probability
 from dragoman.scoring.lists import (
     Feature,
     ensemble_feature,
@@ -17,7 +18,6 @@ from dragoman.scoring.lists import (
     reverse_feature,
 )
 from dragoman.scoring.phrase_scores import Column, source_given_target, target_given_source, unknown_word_penalty
-from dragoman.scoring.token_scores import TokenScores, log_probability, mean_log_probability
 from dragoman.translation.ensemble import require_same_target
 
 if TYPE_CHECKING:

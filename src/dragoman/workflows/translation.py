@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,8 +14,7 @@ from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import OpenedModels, Run, open_models
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
-from dragoman.workflows.constraint_files import banned_words, read_constraints
-from dragoman.workflows.input_lines import InputLines, with_first_read
+from dragoman.workflows.input_lines import InputLines, banned_words, read_constraints, with_first_read
 from dragoman.workflows.translation_outputs import Outputs
 from dragoman.workflows.unexpected_text import checked_lines
 
@@ -93,7 +93,7 @@ class TextTranslation:
         """
         request = self._request
         if request.files.paragraphs:  # it needs an extra: imported before a model or an output is opened
-            import dragoman.translation.paragraphs  # noqa: F401
+            import dragoman.text.sentences  # noqa: F401
         shortlist = not request.searching.no_shortlist
         models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
         translator = requested_translator(request, models)
@@ -116,13 +116,24 @@ class TextTranslation:
     def _paragraphs(
         self, translator: Translator, language: str | None, lines: Iterable[str], paused: Paused
     ) -> Iterator[TranslatedLine]:
-        """Lines of several sentences."""
-        from dragoman.translation.paragraphs import translate_paragraphs
+        """Lines of several sentences: each sentence is translated alone, and what stands between them is kept."""
+        from dragoman.text.sentences import Span, replace_sentences, sentence_spans
 
-        for text, sentences in translate_paragraphs(
-            translator, lines, language, read_ahead=self._request.files.chunk_size, paused=paused
-        ):
-            yield TranslatedLine(text, (), sentences)
+        read: deque[tuple[str, list[Span]]] = deque()
+
+        def sentences() -> Iterator[str]:
+            for line in lines:
+                spans = sentence_spans(line, language)
+                read.append((line, spans))
+                # A line without sentences has one empty one, so that its place in the output is not waited for.
+                yield from (line[slice(*span)] for span in spans) if spans else [""]
+
+        found = translator.translate_lines(sentences(), read_ahead=self._request.files.chunk_size, paused=paused)
+        for [best] in found:
+            line, spans = read.popleft()
+            own = [best, *(next(found)[0] for _ in spans[1:])]
+            text = replace_sentences(line, spans, [one.text for one in own]) if spans else line
+            yield TranslatedLine(text, (), own)
 
     def _chooser(self, run: Run) -> Chooser:
         """By score, or by expected utility."""
@@ -130,7 +141,7 @@ class TextTranslation:
         if metric is None:
             return lambda translations: translations
         from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
-        from dragoman.evaluation.spacing import warn_of_lines_without_spaces
+        from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces
         from dragoman.evaluation.tokenizers import WITHOUT_SPACES
         from dragoman.text.scripts import is_unsegmented
         from dragoman.workflows.evaluation import tokenizer_of

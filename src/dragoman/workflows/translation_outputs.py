@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, TextIO
 
-from dragoman.alignment.attention_file import AttentionFile
+from dragoman.alignment.formats import AttentionFile
 from dragoman.requests.translation import TranslationRequest
-from dragoman.scoring.moses_text import escape_bars
+from dragoman.scoring.nbest import escape_bars
 from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
+from dragoman.text.scripts import SpacingWatch
 from dragoman.translation.result import Translation
-from dragoman.workflows.spacing import SpacingWatch
 
 
 class Outputs:

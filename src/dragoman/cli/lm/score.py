@@ -25,7 +25,7 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the scores of each line."""
     from dragoman.runs.language_model import open_language_run
-    from dragoman.scoring.token_scores import log_probability
+    from dragoman.scoring.given_targets import log_probability
     from dragoman.text.lines import replace_output
     from dragoman.workflows.input_lines import InputLines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.alignment.choices import ALIGNERS, METHODS
+from dragoman.alignment.symmetrize import ALIGNERS, METHODS
 from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, bounded, natural, output_folder, positive_int
 from dragoman.errors import ConfigError

@@ -1,5 +1,5 @@
 // Scores of finished hypotheses: length normalisation and coverage penalty, as search/normalisation.py and
-// search/coverage.py state them.
+// search/normalisation.py state them.
 
 const DIVISORS = {
   none: () => 1,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.engines.rows import arrange, first_rows, round_width, widened
+from dragoman.engines.protocol import arrange, first_rows, round_width, widened
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.data())
