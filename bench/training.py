@@ -41,7 +41,7 @@ from watching import Watched, watch
 from dragoman.config.building import build_config
 from dragoman.data.batches import Budget, batch_ids
 from dragoman.model.assembly import build
-from dragoman.model.fast.matmul import matmul
+from dragoman.model.fast.linear import matmul
 from dragoman.report.facts import machine_name
 from dragoman.text.lines import read_lines
 

@@ -138,11 +138,11 @@ def test_export_and_the_faster_forms_mirror_the_files_of_the_model() -> None:
         {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__"}
         for folder in ("model", "model/fast", "export")
     )
-    parts = {"linear", "cells", "encoder", "bridge", "scores", "scopes", "attention", "decoder", "readout"}
+    parts = {"linear", "cells", "encoder", "scores", "attention", "decoder"}
     assert model & export == parts | {"output_layer", "translation"}
     assert export - model == {"graph", "quantisation", "shortlist", "writing"}
     assert model & fast == {"linear", "cells", "encoder", "scores", "attention", "output_layer", "dropout"}
-    assert fast - model == {"matmul", "deferred_gradients", "table"}
+    assert fast - model == {"table"}
 
 
 def test_heavy_libraries_are_imported_only_where_they_belong() -> None:

@@ -173,7 +173,7 @@ OWN_FILES = {
 
 ELSEWHERE = {
     *("page.files", "config.presets", "report.page", "reproduction.experiment", "training.joining"),  # of the package
-    *("memory", "model.fast.matmul", "systems"),  # /proc and the like
+    *("memory", "model.fast.linear", "systems"),  # /proc and the like
     *("cli.shared.streams", "cluster.ray_pool", "data.processes", "serving.worker"),  # /dev/null, standard streams
     *("alignment.formats", "corpora.spreadsheets"),  # entries of an archive, which is opened by text.lines
 }

@@ -13,14 +13,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from dragoman.model.attention import Attention
-from dragoman.model.bridge import Bridge
+from dragoman.model.attention import Attention, Predictive
 from dragoman.model.cells import GRU, LSTM
-from dragoman.model.encoder import RecurrentLayer
+from dragoman.model.encoder import Bridge, RecurrentLayer
 from dragoman.model.linear import Linear
-from dragoman.model.output_layer import OutputLayer
-from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout
-from dragoman.model.scopes import Predictive
+from dragoman.model.output_layer import AttentionalReadout, MaxoutReadout, OutputLayer, Readout
 from dragoman.model.scores import Additive, AttentionScore, General, Location
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.attention import Attend, Attention, FixedContext
-from dragoman.model.bridge import InitialState
-from dragoman.model.encoder import Annotations
-from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
+from dragoman.model.attention import Attend, Attention, AttentionScope, FixedContext, Global, Monotonic, Predictive
+from dragoman.model.encoder import Annotations, InitialState
 from dragoman.model.scores import Additive, AttentionScore, Dot, General
 from tests.model.forms import in_form
 from tests.model.gradients import assert_gradients

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM, Cell
-from dragoman.model.encoder import Annotations
+from dragoman.model.encoder import Annotations, Bridge
 from dragoman.model.linear import Linear
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array

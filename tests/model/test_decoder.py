@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.model.bridge import InitialState
 from dragoman.model.decoder import Decoder, DecoderOutput, DecoderState
-from dragoman.model.encoder import Annotations
+from dragoman.model.encoder import Annotations, InitialState
 from dragoman.model.translation import TranslationModel
 from tests.compositions import PAIRS, make_batch, model_config, random_model
 from tests.model.gradients import assert_gradients

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from dragoman.model.assembly import build
 from dragoman.model.attention import AttentionMemory, AttentionResult
-from dragoman.model.bridge import InitialState
-from dragoman.model.encoder import Annotations
+from dragoman.model.encoder import Annotations, InitialState
 from dragoman.model.translation import TranslationModel
 from tests.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
+from dragoman.model.attention import AttentionScope, Global, Monotonic, Predictive
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array
 from tests.model.reference import attention as reference

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dragoman.export.attention import prepare_attention
-from dragoman.export.bridge import InitialValues
 from dragoman.export.cells import CellValues, fits_fixed_scale, step_cell
-from dragoman.export.encoder import AnnotationValues
+from dragoman.export.encoder import AnnotationValues, InitialValues
 from dragoman.export.graph import Graph, Value
 from dragoman.export.linear import apply
 from dragoman.model.decoder import Decoder

@@ -1,4 +1,4 @@
-"""The encoder in the encoder graph, as `model/encoder.py` states it.
+"""The encoder and the bridge in the encoder graph, as `model/encoder.py` states them.
 
 In float32 a layer is one operator (LSTM, GRU, RNN). The operators take the lengths of the sentences: a sentence that
 has ended keeps its state, and the backward direction begins at its last symbol. Their GRU keeps the old state with z;
@@ -7,23 +7,24 @@ where ours writes with z, the gate is computed from the negated sum, since 1 - s
 The operators exist in float32 only. In int8 a layer is a loop over `step_cell`; the projection of the inputs of all
 steps is one product before the loop.
 
-Letters: B sentences, S positions, E embedding, H units of one direction, W units of an annotation, D directions side by
-side, G gate inputs.
+Letters: B sentences, S positions, E embedding, H units of one direction (in the bridge of a decoder layer), W units of
+an annotation, D directions side by side, G gate inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.export.cells import CellValues, fits_fixed_scale, step_cell
 from dragoman.export.graph import Array, Graph, Value
-from dragoman.export.linear import apply_to_sequences, array, bias_of
+from dragoman.export.linear import apply, apply_to_sequences, array, bias_of
 from dragoman.model.cells import GRU, LSTM, TanhCell
-from dragoman.model.encoder import Encoder, RecurrentLayer
+from dragoman.model.encoder import Bridge, Encoder, RecurrentLayer
+from dragoman.model.linear import Linear
 
 
 class AnnotationValues(NamedTuple):
@@ -205,3 +206,48 @@ def _with_directions(part: Array, dimensions: int) -> Array:
 def _order(size: int, gates: tuple[int, ...]) -> NDArray[np.int64]:
     """Row indices that put blocks of `size` rows into the given order."""
     return np.concatenate([np.arange(size) + gate * size for gate in gates])
+
+
+class InitialValues(NamedTuple):
+    """As `InitialState`: the state of each decoder layer, [B, H] each, and the summary c of the source [B, W]."""
+
+    layers: tuple[CellValues, ...]
+    summary: Value
+
+
+def initial_values(g: Graph, bridge: Bridge, annotations: AnnotationValues) -> InitialValues:
+    """Compute the initial state and the summary, as `Bridge.forward`."""
+    summary = annotations.last[-1][0]
+    if bridge.compressed is not None:
+        summary = g.tanh(apply(g, bridge.compressed, summary))
+    return InitialValues(_layers(g, bridge, annotations, summary), summary)
+
+
+def _layers(g: Graph, bridge: Bridge, annotations: AnnotationValues, summary: Value) -> tuple[CellValues, ...]:
+    cells = bridge.cells
+    if bridge.kind == "copy":
+        return annotations.last
+    if bridge.kind == "zero":
+        return tuple((g.zeros(summary, cell.size),) * cell.parts for cell in cells)
+    if bridge.kind == "last":
+        top = annotations.last[-1][0]
+        hidden = [g.columns(top, 0, cell.size) for cell in cells]  # [B, W] -> [B, H]
+    else:
+        origin = _origin(g, bridge, annotations, summary)
+        hidden = [g.tanh(apply(g, linear, origin)) for linear in cast("list[Linear]", list(bridge.maps))]
+    return tuple(
+        (h,) if cell.parts == 1 else (h, h if bridge.copy_to_cell_state else g.zeros(h, cell.size))
+        for cell, h in zip(cells, hidden, strict=True)
+    )
+
+
+def _origin(g: Graph, bridge: Bridge, annotations: AnnotationValues, summary: Value) -> Value:
+    """The vector of each sentence from which the tanh forms compute the initial state."""
+    if bridge.kind == "tanh-last":
+        return summary
+    if bridge.kind == "tanh-backward":
+        return annotations.backward_first
+    real = g.to(annotations.mask, "float")
+    shares = g.unsqueeze(real / g.total(real, 1), 1)  # [B, S] -> [B, 1, S]
+    mean = g.matmul(shares, annotations.vectors)  # [B, 1, S], [B, S, W] -> [B, 1, W]
+    return g.node("Squeeze", mean, g.integers(1))  # [B, 1, W] -> [B, W]

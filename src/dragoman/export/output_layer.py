@@ -1,4 +1,4 @@
-"""The output layer in the step graph: logits of one or several models, and the k most probable words.
+"""The readout and the output layer in the step graph: logits of one or several models, and the k most probable words.
 
     log_probabilities, words [R, k], target_log_probabilities [R], and logits or probabilities [R, V]
 
@@ -8,12 +8,14 @@ logarithm of its probability, which is never small: softmax is a fast operator, 
 
 The k best words are found in two rounds, because TopK is slow on long rows: they are in the k chunks of `CHUNK` words
 with the largest maxima. Logits are computed for whole chunks; padding has -inf.
+
+Letters of the readout: N rows, H units of the state, E embedding, W units of a context, O size of the readout.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +25,38 @@ from dragoman.engines.ensemble_engine import Combination
 from dragoman.engines.shortlist import CHUNK, in_chunks
 from dragoman.export.graph import Array, Graph, Value
 from dragoman.export.linear import apply, array
-from dragoman.model.output_layer import OutputLayer
+from dragoman.model.output_layer import AttentionalReadout, MaxoutReadout, OutputLayer, Readout, StateReadout
+
+
+def read_out(g: Graph, readout: Readout, state: Value, words: Value, context: Value | None) -> Value:
+    """Compute the readout [N, O] of states [N, H], previous words [N, E] and contexts [N, W]."""
+    return _READOUTS[readout.kind](g, readout, state, words, context)
+
+
+def _state(g: Graph, readout: StateReadout, state: Value, words: Value, context: Value | None) -> Value:
+    return state
+
+
+def _maxout(g: Graph, readout: MaxoutReadout, state: Value, words: Value, context: Value | None) -> Value:
+    pairs = apply(g, readout.state, state, apply(g, readout.word, words))  # [N, 2O]
+    if readout.context is not None:
+        assert context is not None
+        pairs = apply(g, readout.context, context, pairs)
+    # [N, 2O] -> [N, O, 2] -> [N, O]
+    return g.node("ReduceMax", g.reshape(pairs, 0, readout.size, 2), g.integers(-1), keepdims=0)
+
+
+def _attentional(g: Graph, readout: AttentionalReadout, state: Value, words: Value, context: Value | None) -> Value:
+    assert context is not None
+    bias = None if readout.bias is None else array(readout.bias)
+    assert readout.combine.bias is None
+    mixed = g.linear(g.concat(context, state, axis=-1), array(readout.combine.weight), bias)  # [N, W + H] -> [N, O]
+    return mixed if readout.affine else g.tanh(mixed)
+
+
+_READOUTS: dict[str, Callable[..., Value]] = {"state": _state, "maxout": _maxout, "attentional": _attentional}
+"""The function of each kind of readout."""
+
 
 LOWEST = -3e38
 """A finite value below every logarithm; -inf would give -inf - -inf, which is NaN."""

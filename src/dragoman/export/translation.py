@@ -27,13 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engines.shortlist import in_chunks
-from dragoman.export.bridge import initial_values
 from dragoman.export.decoder import advance, declare_initial_state, declare_next_state, previous_state
-from dragoman.export.encoder import annotate
+from dragoman.export.encoder import annotate, initial_values
 from dragoman.export.graph import Array, Graph, Value
 from dragoman.export.linear import apply, array
-from dragoman.export.output_layer import EnsembleCombination, StepQuery, declare_outputs, declare_query, logits_of
-from dragoman.export.readout import read_out
+from dragoman.export.output_layer import (
+    EnsembleCombination,
+    StepQuery,
+    declare_outputs,
+    declare_query,
+    logits_of,
+    read_out,
+)
 from dragoman.export.scores import attention_keys
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS

@@ -21,19 +21,16 @@ from dragoman.config.schema import (
     ReadoutConfig,
 )
 from dragoman.config.section import keys_of
-from dragoman.model.attention import Attention, FixedContext
-from dragoman.model.bridge import Bridge
+from dragoman.model.attention import Attention, AttentionScope, FixedContext, Global, Monotonic, Predictive
 from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
 from dragoman.model.decoder import Decoder, DecoderDropouts
 from dragoman.model.dropout import Dropout
-from dragoman.model.encoder import Encoder, RecurrentLayer
+from dragoman.model.encoder import Bridge, Encoder, RecurrentLayer
 from dragoman.model.fast.table import FAST, use
 from dragoman.model.initialisation import initialise
 from dragoman.model.language_model import Body, FeedForward, LanguageModel, Recurrent
 from dragoman.model.linear import Linear
-from dragoman.model.output_layer import OutputLayer
-from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, StateReadout
-from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
+from dragoman.model.output_layer import AttentionalReadout, MaxoutReadout, OutputLayer, Readout, StateReadout
 from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import PAD

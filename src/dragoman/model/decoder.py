@@ -16,12 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.attention import Attend, Attention, AttentionMemory, AttentionResult, FixedContext
-from dragoman.model.bridge import InitialState
 from dragoman.model.cells import CellState, CellStep
 from dragoman.model.dropout import Dropout, DropUnits
-from dragoman.model.encoder import Annotations, RecurrentLayer
+from dragoman.model.encoder import Annotations, InitialState, RecurrentLayer
 from dragoman.model.linear import Linear, LinearStep
-from dragoman.model.readout import Readout, ReadoutStep
+from dragoman.model.output_layer import Readout, ReadoutStep
 
 StepOrder = Literal["look-then-update", "update-then-look", "groundhog", "two-step"]
 

@@ -1,4 +1,4 @@
-"""A summary of a model: its parts, the shapes of their parameters, and the order of a decoder step.
+"""A summary of a model: its parts, the shapes and the number of their parameters, and the order of a decoder step.
 
 The model is built on the device `meta`, where parameters take no memory.
 """
@@ -6,14 +6,43 @@ The model is built on the device `meta`, where parameters take no memory.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
+from torch import nn
 
 from dragoman.config.schema import CellConfig, ModelConfig
+from dragoman.errors import ConfigError
 from dragoman.model.assembly import assemble
-from dragoman.model.size import without_memory
 from dragoman.model.translation import TranslationModel
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def without_memory(assemble: Callable[[], Model]) -> Model:
+    """The assembled model on the device `meta`, where parameters take no memory.
+
+    Raises:
+        ConfigError: a matrix has more than 2^63 bytes.
+    """
+    try:
+        with torch.device("meta"):
+            return assemble()
+    except RuntimeError as error:
+        if "overflow" not in str(error):
+            raise
+        raise ConfigError(
+            "the model is too large for any machine: one of its matrices alone has more than 2^63 bytes (9.2 EB); use "
+            "smaller sizes (--scale)"
+        ) from None
+
+
+def parameter_count(model: nn.Module) -> int:
+    """The number of parameters; a matrix that is used twice counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
 
 PARTS = {
     "embedding": ("source.", "target."),

@@ -19,9 +19,9 @@ from torch.nn import functional
 
 from dragoman.data.batches import Batch
 from dragoman.data.prefix_trie import prefix_trie
-from dragoman.model.bridge import InitialState
 from dragoman.model.decoder import Decoder
 from dragoman.model.dropout import Dropout
+from dragoman.model.encoder import InitialState
 from dragoman.model.linear import Linear
 from dragoman.model.output_layer import OutputLayer
 from dragoman.model.trainable import Loss, Trainable

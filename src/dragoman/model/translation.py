@@ -1,7 +1,9 @@
 """The translation model: embeddings, encoder, bridge, decoder with attention and readout, output layer.
 
+It also represents whole sources as vectors: the summary, and the final encoder states.
+
 Letters: B sentences, N rows grouped by sentence, S and T positions of source and target, E embedding, V vocabulary, O
-units of a readout.
+units of a readout, W units of a summary or of a state.
 """
 
 from __future__ import annotations
@@ -15,13 +17,11 @@ from torch import Tensor, nn
 
 from dragoman.data.batches import Batch
 from dragoman.model.attention import AttentionMemory
-from dragoman.model.bridge import Bridge
 from dragoman.model.decoder import Decoder, DecoderOutput, DecoderState, PreparedDecoder
 from dragoman.model.dropout import Dropout
-from dragoman.model.encoder import Annotations, Encoder
-from dragoman.model.guided_alignment import GuidedLoss, guided_loss
+from dragoman.model.encoder import Annotations, Bridge, Encoder
 from dragoman.model.output_layer import OutputLayer
-from dragoman.model.trainable import Loss, Trainable
+from dragoman.model.trainable import GuidedLoss, Loss, Trainable, guided_loss
 from dragoman.text.vocabulary import BOS
 
 
@@ -185,3 +185,28 @@ class TranslationModel(Trainable):
         real = np.arange(batch.target.shape[1]) < batch.target_lengths[:, None]
         words, rows = torch.from_numpy(batch.target[real]), torch.from_numpy(np.flatnonzero(real))
         return words.to(self.device), rows.to(self.device)
+
+
+@torch.inference_mode()
+def summaries(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The summary c of each source of a batch: [B, S] -> [B, W] (Cho et al. 2014, section 2.2 and appendix)."""
+    return _array(model.bridge(_annotations(model, source, lengths)).summary)
+
+
+@torch.inference_mode()
+def final_states(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The states of all layers after the last symbol, side by side: [B, S] -> [B, layers * parts * W]."""
+    last = _annotations(model, source, lengths).last
+    return _array(torch.cat([part for state in last for part in state], dim=1))
+
+
+def _annotations(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
+    """The annotations of a source batch [B, S], without dropout."""
+    assert not model.training, "dropout is off, so that representations are deterministic"
+    vectors = model.source(torch.from_numpy(source).to(model.device))
+    annotations: Annotations = model.encoder(vectors, torch.from_numpy(lengths))
+    return annotations
+
+
+def _array(tensor: torch.Tensor) -> NDArray[np.float32]:
+    return np.asarray(tensor.float().cpu().numpy(), np.float32)

@@ -92,7 +92,7 @@ def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
     Raises:
         ConfigError: the run was exported.
     """
-    from dragoman.model.representation import summaries
+    from dragoman.model.translation import summaries
 
     return _encoded(run, lines, summaries)
 
@@ -103,7 +103,7 @@ def sentence_states(run: Run, lines: Sequence[LabelledText]) -> Points:
     Raises:
         ConfigError: the run was exported.
     """
-    from dragoman.model.representation import final_states
+    from dragoman.model.translation import final_states
 
     return _encoded(run, lines, final_states)
 

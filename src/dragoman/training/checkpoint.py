@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from dragoman.errors import InputError, RunError
-from dragoman.model.tensor_file import require_intact, write_tensors
+from dragoman.model.weights import require_intact, write_tensors
 from dragoman.stored_files import decode_json, require_regular
 from dragoman.text.lines import replace_file
 

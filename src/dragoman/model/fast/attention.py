@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.model.fast.deferred_gradients import defer_gradients
+from dragoman.model.fast.linear import defer_gradients
 
 
 def weighted_sums(vectors: Tensor) -> Callable[[Tensor], Tensor]:

@@ -15,8 +15,7 @@ from torch import Tensor
 from dragoman.model import cells
 from dragoman.model.cells import GRU, Cell, CellState
 from dragoman.model.dropout import DropUnits, keep_all
-from dragoman.model.fast.linear import missing_rows
-from dragoman.model.fast.matmul import matmul
+from dragoman.model.fast.linear import matmul, missing_rows
 
 _sigmoid_backward, _tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
 """(gradient of the result, result) -> gradient of the argument."""

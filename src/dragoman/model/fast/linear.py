@@ -1,7 +1,14 @@
-"""Faster forms of the functions of linear layers: the fastest product, and deferred weight gradients.
+"""Faster forms of the functions of linear layers: the fastest product, and deferred gradients.
 
-A layer inside a recurrence is applied at every step with the same weight. Its weight gradient is a sum over the steps,
-dW = sum_t g_t^T x_t, which is computed as one large product over the concatenated steps.
+In float32 torch multiplies with MKL, which does not use its fastest code on processors of other makers than Intel.
+There oneDNN, which torch contains for other purposes, multiplies the 64 rows of a step 1.4 to 1.6 times as fast
+(docs/lab-book/2026-11-speed.md).
+
+A tensor used at every step of a recurrence (a weight, the annotations) has a gradient that is a sum over the steps.
+Automatic differentiation adds one term per step. Where the sum is one large product, as dW = sum_t g_t^T x_t of a
+weight, it is faster to collect the factors of the terms and multiply once, after all steps. Each step takes the empty
+tensor of `defer_gradients` as an argument, so that autograd computes the gradient of the shared tensor after the
+backward pass of every step.
 
 Letters: N rows, D layers side by side (the two directions of an encoder layer).
 """
@@ -10,16 +17,106 @@ from __future__ import annotations
 
 import functools
 import operator
+import platform
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.model.fast.deferred_gradients import defer_gradients
-from dragoman.model.fast.matmul import matmul
 from dragoman.model.linear import LinearOperands, LinearStep
+
+CACHE_LINE = 64
+"""Bytes. Products of matrices whose rows do not begin at a cache line are up to 40 % slower."""
+
+
+def matmul(x: Tensor, weight: Tensor, plus: Tensor | None = None) -> Tensor:
+    """x W^T + plus, [.., n_in] -> [.., n_out], all in one type; not differentiable.
+
+    Args:
+        x: [.., n_in], or [D, N, n_in] for D weights side by side.
+        weight: [n_out, n_in], or [D, n_out, n_in].
+        plus: a bias [n_out] or [D, n_out], or a tensor in the shape of the result.
+    """
+    if weight.dim() == 3:
+        return _side_by_side(x, weight, plus)
+    if _by_onednn(x, weight):
+        # torch's compiled models use this operator for linear layers; it has no public name
+        linear = torch.ops.mkldnn._linear_pointwise
+        is_sum = plus is not None and plus.dim() > 1
+        result: Tensor = (
+            linear.binary(x, plus, weight, None, "add") if is_sum else linear(x, weight, plus, "none", [], "")
+        )
+        return result
+    if plus is not None:
+        return functional.linear(x, weight, plus) if plus.dim() == 1 else torch.addmm(plus, x, weight.t())
+    if x.dim() > 2:
+        return torch.matmul(x, weight.t())
+    rows = x.new_empty(len(x), aligned(len(weight), x))[:, : len(weight)]
+    return torch.mm(x, weight.t(), out=rows)
+
+
+def aligned(columns: int, like: Tensor) -> int:
+    """`columns` rounded up, so that rows of the type of `like` begin at cache lines."""
+    step = CACHE_LINE // like.element_size()
+    return -(-columns // step) * step
+
+
+def _side_by_side(x: Tensor, weight: Tensor, plus: Tensor | None) -> Tensor:
+    if _by_onednn(x, weight):
+        parts = [None] * len(x) if plus is None else plus
+        return torch.stack([matmul(*one) for one in zip(x, weight, parts, strict=True)])
+    if plus is None:
+        return torch.bmm(x, weight.mT)
+    return torch.baddbmm(plus.unsqueeze(1) if plus.dim() == 2 else plus, x, weight.mT)
+
+
+def _by_onednn(x: Tensor, weight: Tensor) -> bool:
+    if x.dtype != torch.float32 or x.device.type != "cpu" or not _mkl_is_slow():
+        return False
+    # oneDNN takes a thousand times as long for a weight with gaps between its rows, and rejects an empty input
+    return x.numel() > 0 and (weight.is_contiguous() or weight.mT.is_contiguous())
+
+
+@cache
+def _mkl_is_slow() -> bool:
+    if not (torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()):
+        return False
+    described = Path("/proc/cpuinfo")
+    vendor = described.read_text(encoding="utf-8") if described.exists() else platform.processor()
+    return "GenuineIntel" not in vendor
+
+
+class DeferredGradients(Protocol):
+    """Collects, during the backward pass, the factors of the gradients of shared tensors."""
+
+    def gradients(self) -> tuple[Tensor | None, ...]:
+        """The gradient of each shared tensor, in their order; the collected factors are released."""
+        ...
+
+
+def defer_gradients(deferred: DeferredGradients, *shared: Tensor) -> Tensor:
+    """An empty tensor that depends on the shared tensors and whose backward pass returns `deferred.gradients()`.
+
+    `deferred` must not reference it, because a reference cycle would keep a whole batch alive.
+    """
+    empty: Tensor = _Deferred.apply(deferred, *shared)
+    return empty
+
+
+class _Deferred(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, deferred: DeferredGradients, *shared: Tensor) -> Tensor:
+        ctx.deferred = deferred
+        return shared[0].new_empty(0)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor | None, ...]:
+        return None, *ctx.deferred.gradients()
+
 
 ROUND = 128
 """The number of rows of a bfloat16 product over many steps is padded to a multiple of this."""

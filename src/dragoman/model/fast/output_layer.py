@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from dragoman.model.fast.linear import pad_rows
-from dragoman.model.fast.matmul import aligned, matmul
+from dragoman.model.fast.linear import aligned, matmul, pad_rows
 from dragoman.model.output_layer import OutputLayer, TokenLosses
 
 BLOCK = 2048

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.model import scores
-from dragoman.model.fast.deferred_gradients import defer_gradients
+from dragoman.model.fast.linear import defer_gradients
 from dragoman.model.linear import LinearStep
 from dragoman.model.scores import Energies
 

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.data.batches import Batch, BatchLinks
 from dragoman.model.assembly import build
-from dragoman.model.guided_alignment import EPSILON, guided_loss
+from dragoman.model.trainable import EPSILON, guided_loss
 from dragoman.model.translation import TranslationModel
 from tests.compositions import PAIRS, VOCABULARY, make_batch, model_config
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.fast import matmul as module
-from dragoman.model.fast.matmul import aligned, matmul
+from dragoman.model.fast import linear as module
+from dragoman.model.fast.linear import aligned, matmul
 
 
 @pytest.fixture(params=[True, False], ids=["oneDNN", "MKL"])
