@@ -29,7 +29,7 @@ def test_the_speed_is_measured_and_the_json_fits_its_schema(
     assert main(["doctor", "--json", "--seconds", "0.01", "--threads", "1", "--device", "cpu"]) == 0
     found = json.loads(capsys.readouterr().out)
     require_fits("doctor", found)
-    assert found["packages"]["torch"] == torch.__version__
+    assert torch.__version__.startswith(found["packages"]["torch"]), "+cu130 is not in what is installed"
     speed = found["speed"]
     assert 0 < speed["updates_a_second"] < 10_000
     assert 0 < speed["lines_a_second"] < 1_000_000

@@ -71,6 +71,8 @@ def test_targets_keep_their_spaces_and_marks() -> None:
 )
 @example("\u0301a\u0301")
 @example("\u200d")
+@example("\u0301\u093c\u200c")
+@example("\u093c\u00ad\u0301\u200c\u0301\u093c")
 def test_spans_cover_the_raw_line(line: str) -> None:
     for form in (FORM, NormalForm()):
         text, spans = form.apply(line)

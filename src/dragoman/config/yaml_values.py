@@ -133,8 +133,10 @@ def load_yaml(text: str) -> Any:
         raise YamlProblem(error.problem or str(error), mark.line + 1 if mark else None) from None
     except RecursionError:
         raise YamlProblem(f"nested more than {MAX_DEPTH} levels deep") from None
-    except (ValueError, OverflowError, yaml.YAMLError) as error:
-        raise YamlProblem(str(error)) from None  # the scanner converts the digits of %YAML and of escapes such as \U
+    except yaml.YAMLError as error:
+        raise YamlProblem(str(error)) from None
+    except (ValueError, OverflowError):  # the scanner converts the digits of %YAML and of escapes such as \U
+        raise YamlProblem("a number of %YAML, or of an escape such as \\U, is too large") from None
 
 
 def _document(loader: Any) -> Any:

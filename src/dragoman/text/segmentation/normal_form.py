@@ -170,10 +170,20 @@ def _visible(line: str) -> list[int]:
     for run in _UNSEEN.finditer(line):
         places.extend(range(end, run.start()))
         end = run.end()
-        around = unicodedata.normalize("NFKC", line[max(run.start() - 1, 0) : run.start()] + line[end : end + 1])
+        start, stop = run.start(), end
+        while start > 0 and _has_no_place(line[start - 1]):
+            start -= 1
+        while stop < len(line) and _has_no_place(line[stop]):
+            stop += 1
+        around = unicodedata.normalize("NFKC", line[max(start - 1, 0) : run.start()] + line[end : stop + 1])
         if any(map(_may_need_joiners, around)):
             places.extend(place for place in range(*run.span()) if line[place] in _JOINERS)
     return [*places, *range(end, len(line))]
+
+
+def _has_no_place(character: str) -> bool:
+    """A mark, whose place composition may change, or a character that may be removed: the letter beside it counts."""
+    return unicodedata.category(character)[0] == "M" or _UNSEEN.match(character) is not None
 
 
 def _may_need_joiners(character: str) -> bool:

@@ -113,12 +113,20 @@ function visible(raw) {
     }
     const start = place;
     while (place < raw.length && UNSEEN.test(raw[place])) place++;
-    const around = `${raw[start - 1] ?? ""}${raw[place] ?? ""}`.normalize("NFKC");
+    let [before, behind] = [start, place];
+    while (before > 0 && hasNoPlace(raw[before - 1])) before--;
+    while (behind < raw.length && hasNoPlace(raw[behind])) behind++;
+    const around = [...raw.slice(Math.max(before - 1, 0), start), ...raw.slice(place, behind + 1)].join("").normalize("NFKC");
     if (codePoints(around).some(mayNeedJoiners)) {
       for (let joiner = start; joiner < place; joiner++) if (JOINER.test(raw[joiner])) places.push(joiner);
     }
   }
   return places;
+}
+
+/** Marks, whose order composition changes, and characters that are removed: what counts is the letter beside them. */
+function hasNoPlace(character) {
+  return /\p{M}/u.test(character) || UNSEEN.test(character);
 }
 
 function mayNeedJoiners(character) {
