@@ -28,6 +28,20 @@ def test_a_page_is_written_in_the_encoding_that_it_declares() -> None:
         assert translated(".html", raw, same) == raw
 
 
+def test_attributes_that_readers_see_are_translated() -> None:
+    for before, after in (
+        ('<img alt="ein Hund" src=a>', '<img alt="EIN HUND" src=a>'),
+        (
+            "<input placeholder=Suche><a title='a &amp; b'>c</a>",
+            "<input placeholder=\"SUCHE\"><a title='A &amp; B'>C</a>",
+        ),
+        ('<p translate="no"><img alt="ein Hund"></p><img alt="2018"><code title="a">b</code>',) * 2,
+        ('ein <b title="x y">Hund</b> <i alt="x y">da</i>', 'EIN <b title="X Y">HUND</b> <i alt="X Y">DA</i>'),
+    ):
+        assert translated(".html", before.encode()).decode() == after
+    assert translated(".html", b"<a title='x>y' alt=a>b</a>", same) == b"<a title='x>y' alt=a>b</a>"
+
+
 def test_the_language_of_a_page_becomes_the_target() -> None:
     for given, expected in (
         ("<html lang=de>", "<html lang=en>"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from dragoman.documents.archives import Archive, local_name
 from dragoman.documents.document import Document, Languages, texts_alone
-from dragoman.documents.pages import with_language
+from dragoman.documents.pages import translated_attributes, with_attributes, with_language
 from dragoman.errors import InputError
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -59,24 +60,40 @@ def read_book(content: bytes, languages: Languages) -> Document:
         if name == package or (kinds[name] in (_PAGES, _CONTENTS) and name in archive.names)
     }
     places = list(_places(texts, package, kinds))
+    attributes = [(name, *one) for name in kinds if kinds[name] == _PAGES for one in _attributes(texts, name)]
 
     def write(translations: list[str]) -> bytes:
         changed: dict[str, list[str]] = {name: [] for name in texts}
         ends = dict.fromkeys(texts, 0)
-        for place, translated in zip(places, translations, strict=True):
+        for place, translated in zip(places, translations[: len(places)], strict=True):
             changed[place.part] += [texts[place.part][ends[place.part] : place.start], translated]
             ends[place.part] = place.end
         parts = {name: "".join([*own, texts[name][ends[name] :]]) for name, own in changed.items()}
+        values: dict[str, dict[str, str]] = {}
+        for (name, value, _), translated in zip(attributes, translations[len(places) :], strict=True):
+            values.setdefault(name, {})[value] = translated
+        parts |= {name: with_attributes(parts[name], own) for name, own in values.items()}
         if languages.target:
             parts[package] = _LANGUAGE.sub(lambda found: found["before"] + languages.target, parts[package])
         return archive.written({name: with_language(part, languages).encode() for name, part in parts.items()})
 
     return Document(
-        [texts[place.part][place.start : place.end] for place in places],
+        [
+            *(texts[place.part][place.start : place.end] for place in places),
+            *(escape(value) for _, value, _ in attributes),
+        ],
         texts_alone(write),
-        [place.part for place in places],
-        are_pages=True,
+        [*(place.part for place in places), *(name for name, _, _ in attributes)],
+        lines=[
+            *(1 + texts[place.part].count("\n", 0, place.start) for place in places),
+            *(line for _, _, line in attributes),
+        ],
     )
+
+
+def _attributes(texts: dict[str, str], name: str) -> Iterator[tuple[str, int]]:
+    """The values of attributes of a page, and the lines in which they stand."""
+    yield from translated_attributes(texts.get(name, "")).items()
 
 
 def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_Place]:

@@ -61,8 +61,8 @@ class Document(NamedTuple):
     """Where each text stands in the file, for messages."""
     units: Units | None = None
     """Only of a file of translators."""
-    are_pages: bool = False
-    """Whether texts have lines, within which their sentences are found."""
+    lines: list[int] | None = None
+    """Where texts have several lines, that of the file in which each begins, from 1."""
 
 
 def texts_alone(write: Callable[[list[str]], bytes]) -> Callable[[list[RatedText]], bytes]:

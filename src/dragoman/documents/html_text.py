@@ -221,6 +221,29 @@ def _forbids_translation(attribute: re.Match[str]) -> bool:
     return value.lower() == "no" if name == "translate" else "notranslate" in value.split()
 
 
+def attribute_values(source: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Where the values of attributes stand, [start, end) without their quotes, but for those of elements that are not
+    translated.
+    """
+    skipped: _Skipped | None = None
+    for token in _tokens(source, None):
+        if skipped is not None:
+            skipped = None if skipped.end(token) is not None else skipped
+        elif token.kind == "start" and token.opaque and token.name not in VOID:
+            skipped = _Skipped(token)
+        elif token.kind in ("start", "void") and not token.opaque:
+            found = _NAME.match(source, token.start)
+            place = token.start if found is None else found.end()
+            while (attribute := _ATTRIBUTE.match(source, place, token.end)) and not attribute["end"]:
+                if attribute.end() == place:
+                    break
+                place = attribute.end()
+                if attribute["name"].lower() in names:
+                    group = next((name for name in ("double", "single", "bare") if attribute[name]), None)
+                    if group is not None:
+                        yield attribute.span(group)
+
+
 def unescaped(text: str) -> str:
     """A text with its entities as characters."""
     return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import codecs
+import html
 import re
+from collections.abc import Mapping
 
 from dragoman.documents.document import Document, Languages, decoded, texts_alone
+from dragoman.documents.html_text import attribute_values, unescaped
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
+from dragoman.text.words import has_letter
 
 _DECLARED = re.compile(
     rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE
 )
+_ATTRIBUTES = frozenset(("alt", "aria-label", "placeholder", "title"))
+"""Attributes that readers see or hear."""
 _LOOKED_AT = 4096
 """Bytes in which a page declares its encoding; browsers look at 1,024."""
 _LATIN = frozenset(("iso8859-1", "ascii"))
@@ -21,17 +27,50 @@ _LANGUAGE = re.compile(r"""(?P<name>[ \t\n\r\f](?:xml:)?lang\s*=\s*)(?P<quote>["
 
 
 def read_page(content: bytes, languages: Languages) -> Document:
-    """Read a page, which is one text.
+    """Read a page, which is a text, and so is each attribute that its readers see.
 
     Raises:
         InputError: it is not in the encoding that it declares; without one, not in UTF-8.
     """
     text, encoding = _text(content)
+    attributes = translated_attributes(text)
 
     def write(translations: list[str]) -> bytes:
-        return with_language(translations[0], languages).encode(encoding, "xmlcharrefreplace")
+        page = with_attributes(translations[0], dict(zip(attributes, translations[1:], strict=True)))
+        return with_language(page, languages).encode(encoding, "xmlcharrefreplace")
 
-    return Document([text], texts_alone(write), [""], are_pages=True)
+    return Document(
+        [text, *map(html.escape, attributes)],
+        texts_alone(write),
+        [""] * (1 + len(attributes)),
+        lines=[1, *attributes.values()],
+    )
+
+
+def translated_attributes(page: str) -> dict[str, int]:
+    """The values of attributes that readers see -> the line in which each stands first."""
+    found: dict[str, int] = {}
+    line, place = 1, 0
+    for start, end in attribute_values(page, _ATTRIBUTES):
+        line += page.count("\n", place, start)
+        place = start
+        value = unescaped(page[start:end])
+        if has_letter(value):
+            found.setdefault(value, line)
+    return found
+
+
+def with_attributes(page: str, translations: Mapping[str, str]) -> str:
+    """A page with translations, as HTML, of the values of its attributes."""
+    pieces: list[str] = []
+    place = 0
+    for start, end in attribute_values(page, _ATTRIBUTES):
+        translated = translations.get(unescaped(page[start:end]))
+        if translated is not None and unescaped(translated) != unescaped(page[start:end]):
+            quote = "" if page[start - 1] in "\"'" else '"'  # a value without quotes may have got spaces
+            pieces += [page[place:start], quote, html.escape(unescaped(translated)), quote]
+            place = end
+    return "".join([*pieces, page[place:]])
 
 
 def _text(content: bytes) -> tuple[str, str]:

@@ -61,10 +61,11 @@ def translate_document(
     sentences = [one for own in by_text for one in own]
     places: dict[str, str] = {}
     """Of each different sentence."""
-    for text, own, place in zip(document.texts, by_text, document.places, strict=True):
+    firsts = document.lines or [0] * len(document.texts)
+    for text, own, place, first in zip(document.texts, by_text, document.places, firsts, strict=True):
         of_sentences = [place] * len(own)
-        if document.are_pages:
-            lines = lines_of_sentences(text, language, not translator.attends)
+        if first:
+            lines = [first + line - 1 for line in lines_of_sentences(text, language, not translator.attends)]
             of_sentences = [", ".join(filter(None, (place, f"line {line}"))) for line in lines]
         for one, its_place in zip(own, of_sentences, strict=True):
             places.setdefault(one, its_place)
