@@ -144,6 +144,11 @@ def test_pages_keep_their_elements() -> None:
             "ein <code>.</code> (am <a href=x><code>=</code> Ende</a>)",
             "EIN <code>.</code> (AM <a href=x><code>=</code> ENDE</a>)",
         ),
+        ("これは<b>文です。</b><i>次</i>の文。",) * 2,
+        (
+            "ein <a>Hund</a><b>.</b> Zwei<i>, </i>drei <u>(</u>vier)",
+            "EIN <a>HUND</a><b>.</b> ZWEI<i>, </i>DREI <u>(</u>VIER)",
+        ),
         # symbols are no words, links of a menu are not one
         ("<h2>Hund<a href=x>§</a></h2><i>★</i> neu", "<h2>HUND<a href=x>§</a></h2><i>★</i> NEU"),
         ("<a href=x>Start</a><a href=y>Hilfe</a>", "<a href=x>START</a><a href=y>HILFE</a>"),

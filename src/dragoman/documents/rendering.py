@@ -76,13 +76,14 @@ def render(document: Markup, text: Text, spans: Sequence[Span], sentences: Seque
     outside, inside = _divided(text.elements, spans)
     pieces: list[_Piece] = []
     place = 0
+    before = ""
     for (start, end), sentence, elements in zip(spans, sentences, inside, strict=True):
         pieces += _raw(text, place, start)
         translated = _Sentence(document, text.text, sentence, elements, start).render()
-        if place == start and pieces and touches(pieces[-1].markup, translated):
+        if place == start and touches(before, sentence.text):
             translated = f" {translated}"
         pieces.append(_Piece(start, translated))
-        place = end
+        place, before = end, sentence.text
     return _with_marks([*pieces, *_raw(text, place, len(text.text))], outside)
 
 
@@ -146,8 +147,10 @@ class _Tag(NamedTuple):
     """What stands between it and its word in the source."""
     following: str = ""
     """What has to follow it."""
-    otherwise: str = ""
-    """How it is written where the translation has something else there; empty where that makes no difference."""
+    otherwise: str | None = None
+    """How it is written where the translation has something else there; None where that makes no difference."""
+    closing: str = ""
+    """The end tag of an element that has no words, but characters (`following`)."""
 
 
 class _Alone(NamedTuple):
@@ -156,11 +159,6 @@ class _Alone(NamedTuple):
     element: Element
     source: int
     """The word of the source with which that is linked."""
-
-    @property
-    def has_no_words(self) -> bool:
-        """Whether the source has no words in it either."""
-        return self.element.start == self.element.end
 
 
 class _Sentence:
@@ -226,15 +224,21 @@ class _Sentence:
         marks: list[tuple[int, str]] = []
         place = 0
         for tag in ends:
-            found = gap.startswith(tag.between + tag.following)
+            found = gap.startswith(tag.between + tag.following) and (not tag.closing or len(tag.between) >= place)
             place = max(place, len(tag.between) if found else 0)
-            marks.append((place, tag.markup if found else tag.otherwise or tag.markup))
+            marks.append((place, tag.markup if found or tag.otherwise is None else tag.otherwise))
+            if found and tag.closing:
+                place += len(tag.following)
+                marks.append((place, tag.closing))
         first, behind = place, []
         place = len(gap)
         for tag in reversed(begins):
-            found = gap.endswith(tag.between)
-            place = max(first, min(place, len(gap) - len(tag.between) if found else len(gap)))
-            behind.append((place, tag.markup if found else tag.otherwise or tag.markup))
+            start = len(gap) - len(tag.between)
+            found = gap.endswith(tag.between) and (not tag.closing or first <= start <= place - len(tag.following))
+            place = max(first, min(place, start)) if found else place
+            if found and tag.closing:
+                behind.append((place + len(tag.following), tag.closing))
+            behind.append((place, tag.markup if found or tag.otherwise is None else tag.otherwise))
         place = 0
         for at, markup in [*marks, *reversed(behind), (len(gap), "")]:
             yield self._document.escape(gap[place:at])
@@ -298,24 +302,34 @@ class _Sentence:
 
     def _in_front(self, one: _Alone) -> _Tag:
         """An element that stands alone, before a word."""
-        between = self._between(one.element.end, self._units[one.source][0]) if one.has_no_words else ""
-        markup = self._alone(one.element, " ")
+        element, word = one.element, self._units[one.source][0]
+        markup = self._alone(element, " ")
+        if self._is_punctuation(element):
+            own = self._text[element.start : element.end]
+            return _Tag(element.open, self._between(element.start, word), own, markup, element.close)
+        between = self._between(element.end, word) if element.start == element.end else ""
         if not between.strip():
             return _Tag(markup, "")
-        return _Tag(
-            markup if between[0].isspace() else self._alone(one.element, ""), between.lstrip(), otherwise=markup
-        )
+        shown = markup if between[0].isspace() else self._alone(element, "")
+        return _Tag(shown, between.lstrip(), otherwise=markup)
 
     def _behind(self, one: _Alone) -> _Tag:
         """An element that stands alone, behind a word."""
-        element = one.element
-        between = self._between(self._units[one.source][1], element.start)
-        space = " " if element.start and self._text[element.start - 1].isspace() else ""
+        element, word = one.element, self._units[one.source][1]
+        between = self._between(word, element.start)
         markup = self._alone(element, "")
+        if self._is_punctuation(element):
+            own = self._text[element.start : element.end]
+            return _Tag(element.open, between, own, markup, element.close)
+        spaced = " " + markup if element.start and self._text[element.start - 1].isspace() else markup
         following = "" if between.strip() else self._text[element.start : element.start + 1].strip()
         if not between.strip() and not following:
-            return _Tag(space + markup, "")
-        return _Tag(markup, between, following, space + markup)
+            return _Tag(spaced, "")
+        return _Tag(markup, between, following, spaced)
+
+    def _is_punctuation(self, element: Element) -> bool:
+        """Whether an element has characters, and no words."""
+        return element.kept is None and element.start < element.end and bool(self._between(element.start, element.end))
 
     def _alone(self, element: Element, space: str) -> str:
         """An element that stands alone, with the space that divides it from the word behind it."""
@@ -376,7 +390,7 @@ class _Sentence:
         ends, begins = self._is_space(element.end), self._is_space(element.start - 1)
         before_mark = not ends and not self._text[element.end].isalnum()
         touches_word = element.start > self._start and (before_mark or (ends and not begins))
-        has_words = element.kept is None and element.start < element.end
+        has_words = element.kept is None and element.start < element.end and not self._is_punctuation(element)
         if precedes and not has_words and (touches_word or (inner and not follows)):
             for source in reversed(range(len(self._units))):
                 if self._units[source][0] < element.start and source in sources:
