@@ -139,6 +139,7 @@ def test_pages_keep_their_elements() -> None:
         # punctuation stays inside of elements and beside them
         ("<b>Achtung:</b> hier", "<b>ACHTUNG:</b> HIER"),
         ("siehe <a href=x>„Haus“</a><!-- a --> (<i>neu</i>)", "SIEHE <a href=x>„HAUS“</a><!-- a --> (<i>NEU</i>)"),
+        ("{0} [an] <x> [<y>]", "{0} [AN] <x> [<y>]"),
         ("die Datei '<x>' fehlt (<y> oder <z>)", "DIE DATEI '<x>' FEHLT (<y> ODER <z>)"),
         (
             "ein <code>.</code> (am <a href=x><code>=</code> Ende</a>)",

@@ -9,6 +9,7 @@ attention, tags end a text.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -298,7 +299,7 @@ class _Sentence:
     def _between(self, start: int, end: int) -> str:
         """The characters from one place of the source to another, if they are no words."""
         text = self._text[start:end] if start < end else ""
-        return "" if any(map(str.isalnum, text)) else text
+        return "" if any(map(str.isalnum, text)) else re.sub(" +", " ", text)
 
     def _in_front(self, one: _Alone) -> _Tag:
         """An element that stands alone, before a word."""
@@ -325,7 +326,8 @@ class _Sentence:
         following = "" if between.strip() else self._text[element.start : element.start + 1].strip()
         if not between.strip() and not following:
             return _Tag(spaced, "")
-        return _Tag(markup, between, following, spaced)
+        shown = self._alone(element, " ") if between.strip() and between[-1].isspace() else markup
+        return _Tag(shown, between, following, spaced)
 
     def _is_punctuation(self, element: Element) -> bool:
         """Whether an element has characters, and no words."""
@@ -391,7 +393,8 @@ class _Sentence:
         before_mark = not ends and not self._text[element.end].isalnum()
         touches_word = element.start > self._start and (before_mark or (ends and not begins))
         has_words = element.kept is None and element.start < element.end and not self._is_punctuation(element)
-        if precedes and not has_words and (touches_word or (inner and not follows)):
+        is_last = not any(element.end <= start for start, _ in self._units)
+        if precedes and not has_words and (touches_word or (inner and not follows) or is_last):
             for source in reversed(range(len(self._units))):
                 if self._units[source][0] < element.start and source in sources:
                     return len(sources) - 1 - sources[::-1].index(source), True, source
