@@ -56,6 +56,7 @@ def test_a_catalogue_gets_fuzzy_translations() -> None:
     )
     assert translated(".po", PO.encode()).decode() == expected
     assert translated(".po", PO.replace("\n", "\r\n").encode()) == expected.replace("\n", "\r\n").encode()
+    assert translated(".po", b"# none\n") == b"# none\n"
     remarked = translated(".po", PO.encode(), confidence=0.254).decode()
     remark = "# machine translation, confidence 0.25\n"
     assert f"{remark}#. a comment\n#: file.c:1\n#, c-format, fuzzy\n" in remarked

@@ -40,12 +40,12 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise InputError(f"the file is not a catalogue, or is damaged: {error}") from None
     lines = text.splitlines(keepends=True)
-    starts = [max(entry.linenum - 1, 0) for entry in catalogue]
+    starts = [*(max(entry.linenum - 1, 0) for entry in catalogue), len(lines)]
     texts: list[str] = []
     places: list[str] = []
     done: list[DoneUnit] = []
     found: list[tuple[Any, int, int]] = []
-    for entry, start, end in zip(catalogue, starts, [*starts[1:], len(lines)], strict=True):
+    for entry, start, end in zip(catalogue, starts, starts[1:], strict=False):
         translated = entry.msgstr or next(filter(None, entry.msgstr_plural.values()), "")
         if entry.obsolete or not entry.msgid.strip():
             continue
