@@ -28,6 +28,14 @@ def test_a_document_becomes_one_of_the_same_kind(light: Path, tmp_path: Path, ca
         out.unlink()
 
 
+def test_elements_stand_in_a_translation_of_the_memory(light: Path, tmp_path: Path) -> None:
+    page, out, memory = tmp_path / "a.html", tmp_path / "b.html", tmp_path / "memory.tsv"
+    page.write_text("<p>ab <b>c</b></p><p><i>de</i> f</p>")
+    memory.write_text("ab c\tXX YY\nde f\tZZ DE\n", encoding="utf-8")
+    assert _translate(light, page, "-o", out, "--memory", memory) == 0
+    assert out.read_text() == "<p>XX <b>YY</b></p><p><i>ZZ DE</i></p>"
+
+
 def test_near_matches_are_alternatives_in_xliff(light: Path, tmp_path: Path) -> None:
     pytest.importorskip("lxml", reason="needs lxml")
     file, out, memory = tmp_path / "a.xlf", tmp_path / "b.xlf", tmp_path / "memory.tsv"

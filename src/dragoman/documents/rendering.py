@@ -40,11 +40,20 @@ class AlignedTranslation(NamedTuple):
 
 
 def aligned(n_best: list[Translation]) -> AlignedTranslation:
-    """The best translation of a sentence with the links between its words and those of its source."""
+    """The best translation of a sentence with the links between its words and those of its source.
+
+    One from a translation memory has none: its words are linked with equal words, and else by their place.
+    """
     best = n_best[0]
     source_units = _units(best.source, best.source_spans)
     target_units = _units(best.text, best.target_spans)
     sources: list[int | None] = [None] * len(target_units)
+    if best.from_memory and source_units:
+        equal = {best.source[slice(*unit)].casefold(): place for place, unit in enumerate(source_units)}
+        sources = [
+            equal.get(best.text[slice(*unit)].casefold(), place * len(source_units) // len(target_units))
+            for place, unit in enumerate(target_units)
+        ]
     for source, target in best.links_between(source_units, target_units):
         sources[target] = source
     return AlignedTranslation(best.text, source_units, target_units, sources, best.confidence)
