@@ -161,19 +161,19 @@ WRITERS = {"text.lines", "text.temporary"}
 
 OWN_FILES = {
     *("runs.lock", "runs.exported"),  # a run that is locked, a folder that is prepared
-    *("training.log", "training.event_file", "data.store_writer", "data.segment_journal"),  # in a run that is locked
+    *("training.log", "data.store_writer", "data.segment_journal"),  # in a run that is locked
     *("export.writing", "website.site", "website.runtime"),  # in a folder that is prepared, by `new_folder`
     "cluster.outputs",  # in a folder of outputs that is locked
     "text.journal",  # known by its head, such as TABLE2.scores
     "learning.log",  # the corrections of a folder of what was learnt
-    *("reproduction.steps", "reproduction.corpus", "reproduction.writing"),  # in the folder of an experiment
+    *("reproduction.steps", "reproduction.corpus", "reproduction.reproduce"),  # in the folder of an experiment
     "workflows.smt_features",  # the text of runs, which were noted when they were opened
 }
 """They open files of our own by our names."""
 
 ELSEWHERE = {
     *("page.files", "config.presets", "report.page", "reproduction.experiment", "training.joining"),  # of the package
-    *("memory", "model.fast.linear", "systems"),  # /proc and the like
+    *("model.fast.linear", "systems"),  # /proc and the like
     *("cli.shared.streams", "cluster.ray_pool", "data.processes", "serving.worker"),  # /dev/null, standard streams
     *("alignment.formats", "corpora.spreadsheets"),  # entries of an archive, which is opened by text.lines
 }

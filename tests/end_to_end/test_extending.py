@@ -24,8 +24,7 @@ from dragoman.export import cells as export_cells
 from dragoman.export import scores as export_scores
 from dragoman.export.graph import Graph, Value
 from dragoman.export.linear import GroupRows, apply
-from dragoman.importing.imported_model import ImportedModel, ImportedSide, write_run
-from dragoman.importing.imported_vocabulary import SpecialSymbols, import_vocabulary
+from dragoman.importing.imported_model import ImportedModel, ImportedSide, SpecialSymbols, import_vocabulary, write_run
 from dragoman.model import assembly
 from dragoman.model.cells import CellState, CellStep
 from dragoman.model.dropout import DropUnits

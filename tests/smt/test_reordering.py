@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.smt.extraction import consistent_pairs
+from dragoman.smt.phrase_scoring import consistent_pairs
 from dragoman.smt.reordering import DISCONTINUOUS, MONOTONE, SWAP, orientation, probabilities
 
 

@@ -26,7 +26,7 @@ from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.training import joining, loop, scheduled_sampling
+from dragoman.training import joining, loop, objective
 from dragoman.training.joining import joined_ranks
 from dragoman.training.log import read_log
 from dragoman.training.validation import Validators, perplexity
@@ -98,12 +98,12 @@ def training(
 
 def greedy_training(**arguments: Any) -> dict[str, Any]:
     """`training` with the most probable word in place of a sample, for every previous word."""
-    drawn, scheduled_sampling._draw = scheduled_sampling._draw, lambda scores: scores.argmax(dim=1)
+    drawn, objective._draw = objective._draw, lambda scores: scores.argmax(dim=1)
     rand, torch.rand = torch.rand, lambda shape, **options: torch.zeros(shape, **options)
     try:
         return training(**arguments)
     finally:
-        scheduled_sampling._draw, torch.rand = drawn, rand
+        objective._draw, torch.rand = drawn, rand
 
 
 def join(minutes: float) -> None:

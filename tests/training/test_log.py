@@ -16,8 +16,7 @@ import pytest
 
 from dragoman.errors import InputError, RunError
 from dragoman.progress import Console
-from dragoman.training.event_file import EventFile
-from dragoman.training.log import Moment, TrainingLog, read_log
+from dragoman.training.log import EventFile, Moment, TrainingLog, read_log
 
 MOMENT = Moment(seconds=12.3456, update=50, epoch=1.25, left=3725.0)
 MEASURES = {"loss": 2.5, "perplexity": 10.5, "tokens_per_second": 4321.0, "rate": 1e-3, "gradient_norm": 0.75}

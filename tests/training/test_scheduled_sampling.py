@@ -13,8 +13,7 @@ from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training import updater
-from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
-from dragoman.training.scheduled_sampling import sample_previous_words
+from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients, sample_previous_words
 
 Make = Callable[..., Any]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.invocation import this_command
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_float
 from dragoman.errors import Interrupted
@@ -16,6 +18,7 @@ from dragoman.text.words import words_in
 
 if TYPE_CHECKING:
     from dragoman.translation.result import Translation
+
 
 SUMMARY = "train on a built-in corpus, translate and write a report, without a download"
 DESCRIPTION = (
@@ -110,3 +113,23 @@ def _shown(translation: Translation) -> str:
     source, target = words_in(translation.source), words_in(translation.text)
     links = "   ".join(f"{target[j]} < {source[i]}" for i, j in sorted(translation.alignment, key=lambda link: link[1]))
     return f"\n{translation.source}\n{translation.text}\n    {links}"
+
+
+def this_command() -> str:
+    """`dragoman` where the shell finds this program by that name, else the path of it, quoted for the shell."""
+    script = sys.argv[0]
+    found = shutil.which("dragoman")
+    if Path(script).name != "dragoman":  # python -m dragoman
+        beside = Path(sys.executable).with_name("dragoman")
+        if found is not None and beside.exists() and os.path.samefile(found, beside):
+            return "dragoman"
+        return f"{shlex.quote(_short(sys.executable))} -m dragoman"
+    if found is not None and os.path.exists(script) and os.path.samefile(found, script):
+        return "dragoman"
+    return shlex.quote(_short(script))
+
+
+def _short(path: str) -> str:
+    """The path from the current folder if it lies below, else as it is."""
+    below = os.path.relpath(path)
+    return path if below.startswith("..") else below if os.sep in below else os.path.join(".", below)

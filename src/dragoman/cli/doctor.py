@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> None:
 def _installation() -> dict[str, Any]:
     """What can be said without a measurement, as the JSON output has it."""
     import dragoman
-    from dragoman.memory import machine_memory
-    from dragoman.systems import processor, processors
+    from dragoman.systems import machine_memory, processor, processors
     from dragoman.workflows.installation import extras, packages
 
     name, features = processor()
@@ -75,7 +74,7 @@ def _installation() -> dict[str, Any]:
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The same for people."""
-    from dragoman.memory import size_text
+    from dragoman.systems import size_text
 
     processor, speed = found["processor"], found["speed"]
     yield f"dragoman {found['dragoman']}, Python {found['python']}, {found['system']}"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_ensemble_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
-from dragoman.cli.shared.runs import require_several_runs
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.export.output_layer import EnsembleCombination
     from dragoman.export.writing import Exported
     from dragoman.website.site import Site
+
+    pass
+
 
 SUMMARY = "export to ONNX: a folder that translates without torch"
 DESCRIPTION = (
@@ -129,3 +132,16 @@ def _ensemble_combination(options: argparse.Namespace) -> EnsembleCombination:
 
     weights = options.weights or [1.0] * len(options.runs)
     return EnsembleCombination(options.combine or "probabilities", [weight / sum(weights) for weight in weights])
+
+
+def require_several_runs(options: argparse.Namespace, runs: Sequence[str]) -> None:
+    """Refuse the options of an ensemble for a single run.
+
+    Raises:
+        ConfigError: such an option; or another number of weights than of runs.
+    """
+    for name in ("combine", "weights"):
+        if len(runs) == 1 and getattr(options, name) is not None:
+            raise ConfigError(f"--{name} requires several runs, but only {runs[0]} is given")
+    if options.weights is not None and len(options.weights) != len(runs):
+        raise ConfigError(f"--weights: {len(options.weights)} weights for {len(runs)} runs; give one per run")

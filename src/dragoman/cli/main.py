@@ -18,10 +18,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import dragoman
-from dragoman.cli.shared.limits import resources_checked
+from dragoman.cli.shared.failures import resources_checked, told_once_under_torchrun
 from dragoman.cli.shared.parsing import Parser, Verb, spelt
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
-from dragoman.cli.shared.torchrun import told_once_under_torchrun
 from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
 from dragoman.inputs import inputs_protected
 from dragoman.progress import Console

@@ -1,11 +1,15 @@
-"""Checks that the values of a configuration are compatible; each message names the keys and a remedy."""
+"""Checks that the values of a configuration are compatible; each message names the keys and a remedy.
+
+Patterns of items that users add (`text.patterns`) keep to what Python and JavaScript (with the flag "u") read alike,
+because an exported web site uses them, too.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
-from dragoman.config.item_patterns import check_pattern
 from dragoman.config.schema import (
     CellConfig,
     Config,
@@ -278,3 +282,34 @@ def _check_readout(model: ModelConfig) -> None:
         )
     if embedding.tied == "all" and embedding.source != embedding.target:
         raise ValueError("model.embedding.tied: all needs model.embedding.source equal to model.embedding.target")
+
+
+_ALIKE = re.compile(
+    r"""(?: \\[\^$\\.*+?()\[\]{}|/dDwWbB-]   # escapes of both
+          | \(\?(?:[:=!]|<[=!])              # groups that capture nothing, and what stands before or after
+          | \((?!\?)
+          | \[(?:[^\]\\]|\\[\^$\\.*+?()\[\]{}|/dDwWbB-])+\]
+          | [^\\(\[] )*""",
+    re.VERBOSE,
+)
+
+
+def check_pattern(pattern: str) -> None:
+    """Refuse a pattern that cannot be used.
+
+    Raises:
+        ValueError: the message is for the user.
+    """
+    try:
+        compiled = re.compile(pattern, re.ASCII)
+    except re.error as error:
+        raise ValueError(f"text.patterns: {pattern!r} is no regular expression: {error}") from None
+    alike = _ALIKE.match(pattern)
+    if (end := alike.end() if alike else 0) < len(pattern):
+        raise ValueError(
+            f"text.patterns: {pattern!r} has {pattern[end : end + 2]!r}, which browsers read in another way; use "
+            "characters, [...], groups such as (?:...) and lookarounds, and of escapes \\d, \\w, \\b and those of "
+            "signs with a meaning"
+        )
+    if compiled.match(""):
+        raise ValueError(f"text.patterns: {pattern!r} matches no text at all; an item has at least one character")

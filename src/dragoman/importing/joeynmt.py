@@ -22,10 +22,12 @@ from dragoman.config.building import parse_yaml
 from dragoman.config.yaml_values import read_yaml_text
 from dragoman.errors import ConfigError, InputError
 from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
-from dragoman.importing.imported_model import ImportedModel, ImportedSide, embedding_keys
-from dragoman.importing.imported_vocabulary import (
+from dragoman.importing.imported_model import (
+    ImportedModel,
+    ImportedSide,
     ImportedVocabulary,
     SpecialSymbols,
+    embedding_keys,
     import_vocabulary,
     read_vocabulary_lines,
 )

@@ -18,8 +18,14 @@ from torch import Tensor
 
 from dragoman.errors import InputError
 from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint, read_safetensors
-from dragoman.importing.imported_model import ImportedModel, ImportedSide, embedding_keys
-from dragoman.importing.imported_vocabulary import ImportedVocabulary, SpecialSymbols, import_vocabulary
+from dragoman.importing.imported_model import (
+    ImportedModel,
+    ImportedSide,
+    ImportedVocabulary,
+    SpecialSymbols,
+    embedding_keys,
+    import_vocabulary,
+)
 from dragoman.importing.layers import cell_parts, decoder_stack, encoder_stack, stack_parts
 
 SYMBOLS = SpecialSymbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")

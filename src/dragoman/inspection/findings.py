@@ -95,7 +95,7 @@ FINDING_KINDS = {
     ),
 }
 """By name, in the order in which they are shown. JSON, text and advice all take their wording from here; the conditions
-are in `inspect.py` and `character_issues.py` under the same names."""
+are in `inspect.py` and `corpus_reader.py` under the same names."""
 
 
 class FindingExample(Struct, frozen=True):

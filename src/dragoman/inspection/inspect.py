@@ -19,8 +19,14 @@ from msgspec import Struct
 from dragoman.config.schema import CleaningConfig
 from dragoman.corpora.encodings import undecodable
 from dragoman.corpora.pairs import Corpora, Pair
-from dragoman.inspection.character_issues import around, character_issues, has_composed_letter
-from dragoman.inspection.corpus_reader import Chunk, CorpusReader, FileCounts
+from dragoman.inspection.corpus_reader import (
+    Chunk,
+    CorpusReader,
+    FileCounts,
+    around,
+    character_issues,
+    has_composed_letter,
+)
 from dragoman.inspection.findings import Finding, Findings
 from dragoman.inspection.languages import SideCounts, train_classifiers
 from dragoman.inspection.lengths import LengthFacts, LengthRatio, Lengths

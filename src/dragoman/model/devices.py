@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 
 from dragoman.errors import ConfigError
-from dragoman.memory import machine_memory
+from dragoman.systems import machine_memory
 
 DeviceName = Literal["auto", "cpu", "cuda"]
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.reproduction.command_words import THREAD, options
 from dragoman.reproduction.experiment import SOURCE_EFFECT, System
 from dragoman.reproduction.phrase_based import phrase_based_steps
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Step
-from dragoman.reproduction.trainings import training, training_corpus
+from dragoman.reproduction.trainings import THREAD, options, training, training_corpus
 
 ALIGNER = ("--aligner", "fast-align")
 """Statistical aligner of dictionaries and of links that stand in for gold ones."""

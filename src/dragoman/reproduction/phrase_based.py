@@ -11,11 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.reproduction.command_words import QUIET, THREAD, options
 from dragoman.reproduction.experiment import PhraseBased, PhraseBasedRow
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Step
-from dragoman.reproduction.trainings import SYSTEM, language_model_training, system_training, training, training_corpus
+from dragoman.reproduction.trainings import (
+    QUIET,
+    SYSTEM,
+    THREAD,
+    language_model_training,
+    options,
+    system_training,
+    training,
+    training_corpus,
+)
 
 SAMPLES = 50
 """Samples of a source phrase (Cho et al. 2014, section 4.3)."""

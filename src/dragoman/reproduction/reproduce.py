@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +18,18 @@ from dragoman.config.scaling import scale
 from dragoman.corpora.pairs import Corpora
 from dragoman.errors import ConfigError
 from dragoman.progress import Console
-from dragoman.reproduction.command_words import assignments
 from dragoman.reproduction.commands import steps_of
 from dragoman.reproduction.corpus import write_corpus, write_words
 from dragoman.reproduction.decisions import LEAST_SEEDS
 from dragoman.reproduction.experiment import Experiment
 from dragoman.reproduction.measuring import read_measurements
+from dragoman.reproduction.page import html_page, markdown_page
 from dragoman.reproduction.phrases import write_phrases
 from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import Step, run_steps
-from dragoman.reproduction.trainings import language_model_settings, model_settings
-from dragoman.reproduction.writing import write_result
-from dragoman.text.lines import write_lines
+from dragoman.reproduction.trainings import assignments, language_model_settings, model_settings
+from dragoman.text.lines import replace_file, write_lines
 
 _PACKAGES = {"smt": ("kenlm", "thot"), "map": ("sklearn", "altair", "vl_convert")}
 """Packages of extras that commands need."""
@@ -149,3 +150,55 @@ def _require_valid_models(experiment: Experiment, budget: TrainingBudget, settin
             override_language(LanguageConfig(), assignments(language_model_settings(experiment, name, budget.scale)))
         except ConfigError as error:
             raise ConfigError(f"experiment {experiment.name}, language model {name}: {error}") from None
+
+
+_AXES = {
+    "learning-curves": ("updates", "ln(dev perplexity)"),
+    "source-length": ("source length in words", "BLEU"),
+    "reference-length": ("reference length in words", "BLEU"),
+    "rarity": ("mean frequency rank of source words", "BLEU"),
+    "states": ("first principal component", "second principal component"),
+    "phrase-scores": ("ln p(target | source), network", "ln p(target | source), phrase table"),
+}
+_SCATTERED = ("states", "phrase-scores")
+
+
+def write_result(result: Mapping[str, Any], folder: Path, *, heat_maps: Path) -> None:
+    """Write the result of an experiment; the paths of its heat maps are relative to `heat_maps`.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    from dragoman.report.pictures import draw_beside, draw_labelled
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures: dict[str, bytes] = {}
+    for name, figure in result["figures"].items():
+        if not any(figure["ours"].values()):
+            continue
+        if "labels" in figure:
+            picture = draw_labelled(figure["ours"]["points"], figure["labels"])
+        else:
+            across, upwards = _AXES[figure["kind"]]
+            joined = figure["kind"] not in _SCATTERED
+            picture = draw_beside(figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
+        pictures[name] = picture
+    for maps in result["heat maps"].values():
+        for path in maps:
+            pictures[path] = (heat_maps / path).read_bytes()
+    files = {name: f"{name.replace('/', '-').removesuffix('.svg')}.svg" for name in pictures}
+    for name, picture_bytes in pictures.items():
+        with replace_file(folder / files[name], binary=True) as file:
+            file.write(picture_bytes)
+    pages = {
+        "result.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
+        "result.md": markdown_page(result, files),
+        "index.html": html_page(result, {name: _data_url(picture) for name, picture in pictures.items()}),
+    }
+    for name, text in pages.items():
+        with replace_file(folder / name) as file:
+            file.write(text)
+
+
+def _data_url(picture: bytes) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"

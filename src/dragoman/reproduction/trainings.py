@@ -1,14 +1,44 @@
-"""The steps that train models, and those that make their training text."""
+"""The steps that train models, those that make their training text, and the words of their commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.reproduction.command_words import QUIET, THREAD, assignments, options
 from dragoman.reproduction.experiment import Experiment
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Step
+
+THREAD = ("--threads", "1", "--quiet")
+"""Options of commands that run a model."""
+QUIET = ("--quiet",)
+"""Options of the other commands."""
+
+
+def options(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Options by their names, such as `max_length_factor`; true is an option without a value."""
+    words: list[str] = []
+    for key, value in values.items():
+        option = f"--{key.replace('_', '-')}"
+        words += [option] if value is True else [option, str(value)]
+    return tuple(words)
+
+
+def assignments(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Settings as `--set` reads them."""
+    return tuple(f"{key}={written(value)}" for key, value in values.items())
+
+
+def written(value: Any) -> str:
+    """A value as it is written after `=` in --set."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(written(item) for item in value)}]"
+    return str(value)
+
 
 SYSTEM, PHRASE_PAIRS = "smt-train", "phrase-pairs"
 """Steps that train the phrase-based system, and write the distinct phrase pairs of its table."""

@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Literal
 
 from dragoman.alignment.symmetrize import DEFAULT_METHOD, METHODS, Aligner, SymmetrizationMethod
 from dragoman.config.section import Probability, Section, doc
-from dragoman.requests.rules import Rule, Values, given, is_given, lacking
 from dragoman.requests.shared import (
     CORPORA,
     ENSEMBLE,
@@ -18,7 +17,12 @@ from dragoman.requests.shared import (
     EnsembleOptions,
     PairsRequest,
     Request,
+    Rule,
     Runs,
+    Values,
+    given,
+    is_given,
+    lacking,
     output,
 )
 from dragoman.text.words import AlignmentUnit

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import Count, Section, doc, keys_of
 from dragoman.evaluation.tokenizers import TOKENIZERS, Tokenizer
-from dragoman.requests.rules import Rule, given, lacking, literal
 from dragoman.requests.shared import (
     COMPRESSION,
     CORPORA,
@@ -16,8 +15,12 @@ from dragoman.requests.shared import (
     Compute,
     CorpusOptions,
     Request,
+    Rule,
     Run,
     SearchOptions,
+    given,
+    lacking,
+    literal,
 )
 
 SlicingName = Literal[

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from dragoman.config.section import Count, Section, doc
-from dragoman.requests.rules import Rule, given, lacking
 from dragoman.requests.shared import (
     CORPORA,
     GENERAL,
@@ -14,6 +13,9 @@ from dragoman.requests.shared import (
     Corpora,
     CorpusOptions,
     Request,
+    Rule,
+    given,
+    lacking,
     too_many_files,
 )
 

@@ -1,17 +1,67 @@
-"""Options that several requests share: models, how they are combined, where they run, search and sampling."""
+"""What several requests share: the check of what options require and exclude, and common options.
+
+The options are those of models, how they are combined, where they run, of search and of sampling.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from msgspec import Meta, field
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import Positive, Section, doc, keys_of
-from dragoman.requests.rules import Rule, Values, is_given, literal, refuse
+from dragoman.errors import OptionError
+
+Values = Mapping[str, Any]
+"""The values of options by name; what is left out is not given."""
+
+
+class Rule(NamedTuple):
+    """A condition under which options are refused."""
+
+    options: tuple[str, ...]
+    """The rule is about the first of these that is given; without any it is about all values."""
+    broken: Callable[[Values], bool]
+    message: str | Callable[[Values], str]
+    """As in `OptionError`, or what makes it of the values."""
+
+
+def is_given(value: object) -> bool:
+    """Whether the value of an option is more than the absence of one."""
+    return value is not None and value is not False and value != () and value != []
+
+
+def given(*names: str) -> Callable[[Values], bool]:
+    """The condition that one of some options is given."""
+    return lambda values: any(is_given(values.get(name)) for name in names)
+
+
+def lacking(*names: str) -> Callable[[Values], bool]:
+    """The condition that none of some options is given."""
+    return lambda values: not any(is_given(values.get(name)) for name in names)
+
+
+def literal(text: str) -> str:
+    """Text as it stands in a message."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def refuse(rules: Iterable[Rule], values: Values) -> None:
+    """Check options against rules, in their order.
+
+    Raises:
+        OptionError: the options break one; the message is that of the first.
+    """
+    for rule in rules:
+        names = [name for name in rule.options if is_given(values.get(name))] if rule.options else [""]
+        if names and rule.broken(values):
+            message = rule.message if isinstance(rule.message, str) else rule.message(values)
+            raise OptionError(message, names[0], values)
+
 
 Device = Literal["auto", "cpu", "cuda"]
 Combination = Literal["probabilities", "log-probabilities", "logits"]

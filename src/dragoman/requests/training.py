@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from dragoman.config.section import Count, Positive, Section, doc
-from dragoman.requests.rules import Rule, given, lacking
 from dragoman.requests.shared import (
     COMPRESSION,
     CORPORA,
@@ -16,6 +15,9 @@ from dragoman.requests.shared import (
     CorpusOptions,
     Quiet,
     Request,
+    Rule,
+    given,
+    lacking,
     too_many_files,
 )
 

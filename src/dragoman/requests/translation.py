@@ -10,7 +10,6 @@ from msgspec import field
 from dragoman.config.sampling import Sampling
 from dragoman.config.section import Count, Section, doc, keys_of
 from dragoman.errors import ConfigError
-from dragoman.requests.rules import Rule, Values, given, is_given, lacking, literal
 from dragoman.requests.shared import (
     CORPORA,
     ENSEMBLE,
@@ -26,10 +25,16 @@ from dragoman.requests.shared import (
     Input,
     PairsRequest,
     Request,
+    Rule,
     Runs,
     SamplingOptions,
     SearchChanges,
     SearchOptions,
+    Values,
+    given,
+    is_given,
+    lacking,
+    literal,
     too_many_files,
 )
 from dragoman.text.document_names import DOCUMENTS, document_kind, is_document

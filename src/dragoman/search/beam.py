@@ -48,10 +48,10 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine, EngineStep
-from dragoman.memory import require_rows
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, StepConstraints, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import CoveragePenalty, Normalisation
+from dragoman.systems import require_rows
 from dragoman.text.vocabulary import BOS, EOS
 
 Scalar = TypeVar("Scalar", np.int64, np.float64)

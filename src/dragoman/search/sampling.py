@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
-from dragoman.memory import require_rows
 from dragoman.search.beam import step_engine
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
+from dragoman.systems import require_rows
 from dragoman.text.vocabulary import BOS, EOS
 
 ROUNDS = 20

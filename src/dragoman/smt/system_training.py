@@ -22,14 +22,13 @@ from dragoman.progress import Console
 from dragoman.scoring.nbest import escape_word
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
-from dragoman.smt.lexical_weights import count_lexical_table
 from dragoman.smt.moses_ini import (
     LANGUAGE_MODEL,
     PHRASE_TABLE,
     REORDERING_TABLE,
     write_configuration,
 )
-from dragoman.smt.phrase_scoring import AlignedPair, count_pairs, phrase_table, reordering_table
+from dragoman.smt.phrase_scoring import AlignedPair, count_lexical_table, count_pairs, phrase_table, reordering_table
 from dragoman.smt.settings import SystemSettings
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links

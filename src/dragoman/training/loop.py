@@ -24,12 +24,12 @@ from torch import Tensor
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
-from dragoman.memory import return_freed_memory
 from dragoman.model.devices import set_threads, threads_in_use
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
+from dragoman.systems import return_freed_memory
 from dragoman.training.averaging import RunningAverage, SavedValidation
 from dragoman.training.callbacks import (
     CheckpointEvent,
@@ -49,14 +49,13 @@ from dragoman.training.checkpoint import (
 from dragoman.training.clock import TrainingClock
 from dragoman.training.counters import Counters, LogInterval
 from dragoman.training.forecast import Workload, enough_measured, forecast
-from dragoman.training.interruption import Interruption
 from dragoman.training.log import TrainingLog
 from dragoman.training.model_selection import ModelSelection
 from dragoman.training.objective import UpdateTotals
 from dragoman.training.optimisers import global_norm, weight_decay
 from dragoman.training.ranks import ALONE, Ranks
 from dragoman.training.schedules import PlateauCounter, TrainingProgress, dropout_strength, learning_rate
-from dragoman.training.updater import Updater, UpdateSettings
+from dragoman.training.updater import Interruption, Updater, UpdateSettings
 from dragoman.training.validation import Validators
 
 STATE = "latest.safetensors"

@@ -18,10 +18,9 @@ from dragoman.model.weights import save_weights, weights_of
 from dragoman.runs.layout import RunFolder
 from dragoman.training.averaging import BestWeights, RunningAverage, swapped
 from dragoman.training.clock import VALIDATION_SHARE, TrainingClock
-from dragoman.training.collapse import ADVICE, signs_of_collapse
 from dragoman.training.counters import Counters
 from dragoman.training.log import TrainingLog
-from dragoman.training.validation import DevTranslations, Validators
+from dragoman.training.validation import ADVICE, DevTranslations, Validators, signs_of_collapse
 
 
 class FinalWeights(NamedTuple):

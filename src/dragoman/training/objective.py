@@ -5,6 +5,12 @@ sense so; today's habit is to divide by tokens, which makes gradients some twent
 code of Bahdanau et al. 2015, does not divide, which decides how often its clipping acts. The sum comes first and the
 division last, over all batches of the update: several small batches give the gradient of one large one. The loss of
 guided alignment is a sum over target positions too, and is divided by the same number.
+
+Scheduled sampling (Bengio et al. 2015): in search the model reads its own words, and a model trained on reference words
+only never sees what follows a mistake. Here each previous word is, with a probability, a sample of the model's
+distribution after the words before it, be they reference words or samples. The probability grows linearly over the
+training, from zero to the configured value. The targets stay the reference words, and no gradient flows through the
+samples.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from torch import Tensor
 from dragoman.data.batches import Batch
 from dragoman.model.trainable import Loss, Trainable
 from dragoman.model.translation import TranslationModel
-from dragoman.training.scheduled_sampling import sample_previous_words
+from dragoman.text.vocabulary import BOS, EOS, PAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +104,34 @@ def _tokens(batches: Sequence[Batch]) -> int:
 
 def _sum(parts: Iterable[Tensor]) -> Tensor:
     return functools.reduce(operator.add, parts)
+
+
+@torch.no_grad()
+def sample_previous_words(model: TranslationModel, batch: Batch, share: float) -> Tensor:
+    """The previous word of each step, [B, T]: BOS, then a sample with probability `share`, else the reference word.
+
+    Samples are drawn step by step as in search, without dropout. PAD, BOS and EOS, which search never reads, are never
+    drawn. All random numbers are torch's.
+    """
+    words = model.previous_words(batch)
+    chosen = torch.rand(words.shape, device=words.device) < share
+    training = model.training
+    model.eval()
+    try:
+        memory, state = model.start(batch.source, batch.source_lengths)
+        prepared = model.decoder.prepare(memory, len(batch))
+        for t in range(1, words.shape[1]):
+            step = model.step(words[:, t - 1], state, prepared)
+            state = step.state
+            words[:, t] = torch.where(chosen[:, t], _draw(step.log_probabilities), words[:, t])
+    finally:
+        model.train(training)
+    return words
+
+
+def _draw(log_probabilities: Tensor) -> Tensor:
+    """Draw a word for each row: the argmax of log p_v - log E_v, E_v exponential, is v with probability p_v."""
+    waiting = torch.empty_like(log_probabilities).exponential_().log_()
+    keys = log_probabilities - waiting
+    keys[:, [PAD, BOS, EOS]] = -torch.inf
+    return keys.argmax(dim=1)  # [B, V] -> [B]

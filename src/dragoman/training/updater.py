@@ -1,4 +1,4 @@
-"""One update of the weights: the batches, their gradient, its clipping, the step of the optimiser.
+"""One update of the weights: batches, their gradient, its clipping, the step of the optimiser; its end on a signal.
 
 Several ranks cut each batch among them by sentences. The loss is divided by the number of tokens or sentences of the
 whole batch, which every rank reads from the stored corpus, and the gradient is summed over the ranks once, after the
@@ -11,7 +11,10 @@ update and after every restart.
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
+from types import FrameType, TracebackType
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -20,11 +23,11 @@ from torch import Tensor
 
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batch, Batches, Position
-from dragoman.memory import keep_freed_memory
+from dragoman.errors import Interrupted
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
+from dragoman.systems import ENDING_SIGNALS, keep_freed_memory
 from dragoman.training.counters import Counters
-from dragoman.training.interruption import SIGNALS, Interruption
 from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
 from dragoman.training.optimisers import (
     build_optimiser,
@@ -185,3 +188,36 @@ def _seed(seed: int, update: int, rank: int) -> int:
     and a checkpoint does not hold the state of every rank.
     """
     return int(np.random.SeedSequence([seed, update, rank]).generate_state(1, np.uint64)[0])
+
+
+SIGNALS = ENDING_SIGNALS
+
+
+class Interruption:
+    """Inside its `with` block, a first SIGINT, SIGTERM or SIGHUP sets `requested`, and a second raises Interrupted.
+
+    Only the main thread can have signal handlers; in any other thread this does nothing. The previous handlers are
+    restored at the end of the block. A signal that is ignored, as SIGHUP under nohup, stays ignored.
+    """
+
+    def __init__(self) -> None:
+        self.requested: str | None = None
+        """The name of the signal that was received, if any."""
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            heeded = (number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
+            self._before = {number: signal.signal(number, self._handle) for number in heeded}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.requested is not None:
+            raise Interrupted("stopped at once by a second signal; --resume continues from the last saved state")
+        self.requested = signal.Signals(number).name

@@ -15,7 +15,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.config.section import keys_of
 from dragoman.corpora.pairs import GivenCorpora
 from dragoman.errors import ConfigError, OptionError, did_you_mean
-from dragoman.requests.rules import refuse
+from dragoman.requests.shared import refuse
 from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES
 from dragoman.translation.unknown_words import UnknownRule
 

@@ -29,7 +29,6 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, RunError
 from dragoman.evaluation.metrics import ExactMatch, bleu, chrf, corpus_score
 from dragoman.inspection.summary import TextSummary, save_summary, summarise
-from dragoman.memory import require_rows
 from dragoman.model.assembly import assemble, build
 from dragoman.model.description import describe, multiplications
 from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
@@ -40,6 +39,7 @@ from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
+from dragoman.systems import require_rows
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.joining import MINUTES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.torchrun import require_one_process
+from dragoman.cli.shared.failures import require_one_process
 
 if TYPE_CHECKING:
     from dragoman.requests.training import LanguageModelTrainingRequest

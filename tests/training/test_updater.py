@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from dragoman.errors import Interrupted
-from dragoman.training.interruption import Interruption
+from dragoman.training.updater import Interruption
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

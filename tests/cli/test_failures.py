@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.cli import presets
 from dragoman.cli.main import main
-from dragoman.cli.shared.limits import resources_checked
+from dragoman.cli.shared.failures import resources_checked
 from dragoman.errors import DragomanError, InputError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.shared.invocation import this_command
+from dragoman.cli.demo import this_command
 
 
 @pytest.fixture

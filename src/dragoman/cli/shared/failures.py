@@ -1,12 +1,17 @@
-"""Lack of memory, threads or open files, recognised in the errors of libraries and of the system, as one line."""
+"""Failures as one line: lack of memory, threads or open files, and mistakes that all ranks of torchrun make.
+
+The lack of a resource is recognised in the errors of libraries and of the system. torchrun starts a process for each
+rank of a machine.
+"""
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dragoman.errors import DragomanError
+from dragoman.errors import ConfigError, DragomanError, OtherRankError
 
 _OUT_OF_MEMORY = (
     *("allocate memory", "out of memory", "bad_alloc", "bad allocation", "failed to allocate"),
@@ -56,3 +61,29 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         if error is not None:
             yield error
             error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+@contextmanager
+def told_once_under_torchrun() -> Iterator[None]:
+    """A block in which all processes on a machine make the same mistake: the first tells it.
+
+    Raises:
+        OtherRankError: in place of an error, on other ranks of this machine than its first.
+    """
+    try:
+        yield
+    except DragomanError as error:
+        if os.environ.get("WORLD_SIZE", "1") != "1" and os.environ.get("LOCAL_RANK", "0") != "0":
+            raise OtherRankError(error.exit_code) from None
+        raise
+
+
+def require_one_process(verb: str) -> None:
+    """Refuse a training that cannot be divided among ranks.
+
+    Raises:
+        ConfigError: torchrun has started more than one process.
+    """
+    with told_once_under_torchrun():
+        if os.environ.get("WORLD_SIZE", "1") != "1":
+            raise ConfigError(f"{verb} trains in one process; start it without torchrun, or unset WORLD_SIZE")
