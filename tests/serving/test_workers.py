@@ -43,9 +43,8 @@ def test_results_are_those_of_the_functions() -> None:
         assert await pool.run(sentences_of, ["One. Two.", ""], "en", 9) == sentences_of(["One. Two.", ""], "en", 9)
         assert await pool.run(markup_sentences, ["<p>a<b>b</b>"], "en", False, 9, Xml()) == ["ab"]
         sentence = AlignedTranslation("X Y", [(0, 1), (2, 3)], [(0, 1), (2, 3)], [1, None])
-        assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence], None) == [
-            ("<b></b>X Y", None)
-        ]
+        [rated] = await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence], None)
+        assert (rated.text, rated.confidence) == ("<b></b>X Y", None)
         body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n\xff\r\n--x--\r\n'
         assert await pool.run(read_form, "multipart/form-data; boundary=x", body) == Form({}, {"f": ("a", b"\xff")})
         refusal = await _refusal(pool.run(file_texts, ".txt", b"\xff", 9, 9, Languages()))
