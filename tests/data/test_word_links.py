@@ -9,8 +9,8 @@ import pytest
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.corpora.cleaning import Cleaner
 from dragoman.corpora.pairs import Pair
+from dragoman.data.changed_pairs import FREQUENT, WordLinks
 from dragoman.data.preparation import PreparedCorpus, build_store
-from dragoman.data.word_links import FREQUENT, WordLinks
 from dragoman.text.segmentation import train_segmentation
 
 NOUNS = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.tuning.pool import HypothesisPool, make_pool
-from dragoman.tuning.tuning_metric import BLEU, TuningMetric
+from dragoman.tuning.pool import BLEU, HypothesisPool, TuningMetric, make_pool
 
 
 def random_pool(

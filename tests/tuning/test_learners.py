@@ -7,9 +7,8 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.tuning.mira import tune_mira
-from dragoman.tuning.pool import make_pool
+from dragoman.tuning.pool import BLEU, CHRF, make_pool
 from dragoman.tuning.pro import tune_pro
-from dragoman.tuning.tuning_metric import BLEU, CHRF
 
 from .pools import random_pool
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dragoman.tuning.mert import climb, envelope, search_line, tune_mert
-from dragoman.tuning.pool import make_pool
-from dragoman.tuning.tuning_metric import BLEU, CHRF
+from dragoman.tuning.pool import BLEU, CHRF, make_pool
 
 from .pools import random_pool
 

@@ -8,7 +8,7 @@ import pytest
 from dragoman.evaluation.metrics import SacreBleu, bleu_metric, chrf_metric
 from dragoman.evaluation.significance import compare
 from dragoman.tuning.multi_run_tests import compare_statistics, compare_weights
-from dragoman.tuning.tuning_metric import BLEU, CHRF
+from dragoman.tuning.pool import BLEU, CHRF
 
 from .pools import random_pool
 

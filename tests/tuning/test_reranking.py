@@ -7,8 +7,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
 from dragoman.scoring.nbest import parse_entry
+from dragoman.tuning.pool import CHRF as CHRF_OBJECTIVE
 from dragoman.tuning.reranking import by_average, by_expectation, by_oracle, by_total, by_weights, rerank
-from dragoman.tuning.tuning_metric import CHRF as CHRF_OBJECTIVE
 
 TEXTS = ["the cat sat", "the cat sat down", "a dog", "the cat sat down", "cats sit down here"]
 TOTALS = [-1.0, -1.2, -0.9, -1.1, -4.0]

@@ -8,8 +8,7 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.tuning.feature_weights import as_vector, read_weights
-from dragoman.tuning.pool import read_pool
-from dragoman.tuning.tuning_metric import CHRF
+from dragoman.tuning.pool import CHRF, read_pool
 
 LISTS = (
     "0 ||| a b c d ||| LM= -1 Net= -9 ||| -1",

@@ -100,9 +100,8 @@ def require_sense(options: argparse.Namespace) -> None:
 
 def _criterion(options: argparse.Namespace) -> Criterion:
     from dragoman.tuning.feature_weights import read_weights
-    from dragoman.tuning.pool import read_references
+    from dragoman.tuning.pool import METRICS, read_references
     from dragoman.tuning.reranking import by_average, by_oracle, by_total, by_weights
-    from dragoman.tuning.tuning_metric import METRICS
 
     if options.feature_weights is not None:
         return by_weights(read_weights(options.feature_weights), options.feature_weights, options.nbest)

@@ -107,8 +107,7 @@ def require_sense(options: argparse.Namespace) -> None:
 
 def _read_pools(options: argparse.Namespace) -> dict[str, HypothesisPool]:
     """The lists of dev and, if given, of test."""
-    from dragoman.tuning.pool import read_pool
-    from dragoman.tuning.tuning_metric import METRICS
+    from dragoman.tuning.pool import METRICS, read_pool
 
     metric = METRICS[options.metric]
     pools = {"dev": read_pool(options.nbest, options.reference, metric)}

@@ -15,8 +15,7 @@ from dragoman.smt.settings import DecoderSettings, TuningSettings
 from dragoman.smt.system import PhraseSystem, SmtTranslation
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
 from dragoman.tuning.mert import tune_mert, warn_of_flat_metric
-from dragoman.tuning.pool import HypothesisPool, Vector, make_pool
-from dragoman.tuning.tuning_metric import BLEU
+from dragoman.tuning.pool import BLEU, HypothesisPool, Vector, make_pool
 
 
 class TunedSystem(NamedTuple):

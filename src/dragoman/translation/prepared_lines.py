@@ -67,6 +67,18 @@ def text_constraints(
     return text, (TextConstraints(begin, _phrases(each)) for begin, each in pairs)
 
 
+def checked_strings(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines.
+
+    Raises:
+        TypeError: one is not a string.
+    """
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, str):
+            raise TypeError(f"line {number} is of type {type(line).__name__}, not a string")
+        yield line
+
+
 def _phrases(phrases: str | Iterable[str]) -> list[str]:
     if isinstance(phrases, str):
         raise TypeError(f"constraints of a line are one string, {phrases!r}; give a list of words and phrases")

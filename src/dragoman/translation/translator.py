@@ -47,6 +47,7 @@ from dragoman.translation.prepared_lines import (
     PreparedLine,
     TextConstraints,
     banned_ids,
+    checked_strings,
     text_constraints,
 )
 from dragoman.translation.result import Translation
@@ -396,7 +397,7 @@ class Translator:
         rows = (self._search.beam if self._sampling is None else n_best) * (GRID if constrained else 1)
         # A shortlist may lack constrained words; and samples are drawn from the whole vocabulary.
         full_vocabulary = constrained or self._sampling is not None
-        lines = _strings(lines)
+        lines = checked_strings(lines)
         translate_batch = partial(self._translate_batch, n_best=n_best, full_vocabulary=full_vocabulary)
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
         with self._lines.encoder.threads(self._threads) as workers, WorkerThreads(workers) as threads:
@@ -553,18 +554,6 @@ class Translator:
                     ROUNDS * n_best,
                 )
                 self._warned_of_few_samples = True
-
-
-def _strings(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines.
-
-    Raises:
-        TypeError: one is not a string.
-    """
-    for number, line in enumerate(lines, 1):
-        if not isinstance(line, str):
-            raise TypeError(f"line {number} is of type {type(line).__name__}, not a string")
-        yield line
 
 
 def _all_banned(target: TextSide, words: Iterable[str]) -> list[list[int]]:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.evaluation.bleu import ORDER
-from dragoman.tuning.pool import HypothesisPool, RowIndices, Vector
-from dragoman.tuning.tuning_metric import BLEU
+from dragoman.tuning.pool import BLEU, HypothesisPool, RowIndices, Vector
 
 RESTARTS = 20
 """Random starting points, beside the given one."""

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dragoman.tuning.mert import TunedWeights
-from dragoman.tuning.pool import HypothesisPool, Vector
-from dragoman.tuning.tuning_metric import TuningMetric
+from dragoman.tuning.pool import HypothesisPool, TuningMetric, Vector
 
 EPOCHS = 60
 STRENGTH = 0.01

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.tuning.pool import HypothesisPool, Vector
-from dragoman.tuning.tuning_metric import SufficientStatistics, TuningMetric
+from dragoman.tuning.pool import HypothesisPool, SufficientStatistics, TuningMetric, Vector
 
 SAMPLES = 1000
 """Bootstrap samples."""

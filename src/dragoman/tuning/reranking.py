@@ -14,8 +14,7 @@ from dragoman.errors import InputError
 from dragoman.evaluation.minimum_risk import Utility, expected_utilities
 from dragoman.scoring.nbest import NBestEntry
 from dragoman.tuning.feature_weights import Weights, as_vector, shape_of
-from dragoman.tuning.pool import require_shape
-from dragoman.tuning.tuning_metric import BLEU, TuningMetric
+from dragoman.tuning.pool import BLEU, TuningMetric, require_shape
 
 Criterion = Callable[[Sequence[NBestEntry]], NDArray[np.float64]]
 """Maps the K entries of a sentence to scores [K]."""
