@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.cluster.inputs import find_file, find_inputs, read_texts
 from dragoman.cluster.units import Opened, Unit, lines_of, read_hypotheses, read_phrase_pairs, read_sentence_pairs
+from dragoman.corpora.reading import reading_corpora
 from dragoman.errors import InputError
 from dragoman.text.lines import write_lines
 from tests.cluster.object_storage import object_storage
@@ -29,6 +30,13 @@ def _lines(path: Path, *lines: str) -> Path:
 def test_pairs_of_two_files(tmp_path: Path) -> None:
     source, target = _lines(tmp_path / "s.xz", "a", "b"), _lines(tmp_path / "t", "A", "B")
     assert _units(read_sentence_pairs, source, target) == [Unit(("a", "A")), Unit(("b", "B"))]
+
+
+def test_pairs_of_files_in_another_encoding(tmp_path: Path) -> None:
+    (tmp_path / "a.ko").write_bytes("하나\n둘\n".encode("cp949"))
+    with reading_corpora(encoding="cp949"):
+        units = _units(read_sentence_pairs, tmp_path / "a.ko", _lines(tmp_path / "a.en", "one", "two"))
+    assert units == [Unit(("하나", "one")), Unit(("둘", "two"))]
 
 
 def test_pairs_of_files_of_unequal_length_are_refused(tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ class InputLine(NamedTuple):
     """Why it cannot be read; None where it can."""
 
 
-def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[InputLine]:
-    """Read the lines of a file that is open; a line that is not UTF-8 is empty and has a fault.
+def read_texts(file: InputFile, stored: BinaryIO, encoding: str | None = None) -> Iterator[InputLine]:
+    """Read the lines of a file that is open; a line that is not in its encoding (None: UTF-8) is empty and has a fault.
 
     Raises:
         InputError: as for `read_lines`.
@@ -112,7 +112,7 @@ def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[InputLine]:
     def note(line: UndecodableLine) -> None:
         faults.append(f"{line.fault} is not UTF-8")
 
-    for line in read_lines(file.path, note, stream=decompressed(stored, file.path)):
+    for line in read_lines(file.path, note, stream=decompressed(stored, file.path), encoding=encoding):
         yield InputLine("", faults.pop()) if faults else InputLine(line, None)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from dragoman.cluster.inputs import InputFile, InputLine, Inputs, read_texts
-from dragoman.corpora.pair_files import has_plain_lines, pair_format, parse_pair, read_opened
+from dragoman.corpora.pair_files import corpus_encoding, has_plain_lines, pair_format, parse_pair, read_opened
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
 from dragoman.scoring.phrases import parse_row
@@ -99,7 +99,8 @@ def read_sentence_pairs(files: Opened) -> Iterator[Unit]:
             yield Unit(line.parsed, line.fault)
         return
     (first, _), (second, _) = files
-    for number, (source, target) in enumerate(zip_longest(*(read_texts(*file) for file in files))):
+    sides = (read_texts(file, stored, corpus_encoding(Path(file.path))) for file, stored in files)
+    for number, (source, target) in enumerate(zip_longest(*sides)):
         if source is None or target is None:
             ended, longer = (first, second) if source is None else (second, first)
             raise InputError(

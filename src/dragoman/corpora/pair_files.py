@@ -36,16 +36,17 @@ def corpus_lines(
     path: Path, on_undecodable: OnUndecodable | None = None, stream: AbstractContextManager[BinaryIO] | None = None
 ) -> Generator[str, None, None]:
     """Yield the lines of a corpus in its encoding."""
-    return read_lines(path, on_undecodable or _refuse, stream=stream, encoding=_encoding(path, stream))
+    encoding = corpus_encoding(path) if stream is None else None
+    return read_lines(path, on_undecodable or _refuse, stream=stream, encoding=encoding)
 
 
 def _refuse(line: UndecodableLine) -> NoReturn:
     raise undecodable(line)
 
 
-def _encoding(path: Path, stream: object | None) -> str | None:
-    """The encoding of a file, which is said if it is recognised; None for UTF-8, a pipe, or a file that is open."""
-    if stream is not None or not path.is_file():
+def corpus_encoding(path: Path) -> str | None:
+    """The encoding of a file of lines, which is said if it is recognised; None for UTF-8, and for what is no file."""
+    if not path.is_file():
         return None
     reading = current_reading()
     found = find_encoding(path, reading.encoding)
@@ -163,7 +164,7 @@ def _open_pair_file(
             yield _LINE_TABLES[form](path, lines), lines
     else:
         with opened(path, stream) as file:
-            encoding = _encoding(path, stream) if form == ".json" else None
+            encoding = corpus_encoding(path) if form == ".json" and stream is None else None
             if isinstance(file, io.BufferedReader) and file.peek(3)[:3] == codecs.BOM_UTF8:
                 file.read(3)
             recoded = file if encoding is None else cast(BinaryIO, AsUtf8(file, encoding))
