@@ -14,6 +14,7 @@ from dragoman.corpora.pairs import Pair
 from dragoman.text.items import KINDS, Items
 from dragoman.text.names import WordFilter
 from dragoman.text.segmentation import train_segmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -65,6 +66,21 @@ def test_text_of_the_other_side_and_of_another_script_is_told(run, demo, caplog)
     given, messages = told(caplog, checked_pairs, swapped, ["a.tsv"], "RUN", named(run))
     assert given == swapped
     assert messages == [f"RUN translates de to en, but the source {other}, and the target {other}{END}"]
+
+
+def test_another_language_is_told_by_its_words(run, demo, caplog):
+    english = [target for _, target in demo.test[:40]]
+    german = [
+        "Ein Hund läuft über die grüne Wiese,",
+        "springt in den See und sieht dort Enten,",
+        "die vor ihm fliehen.",
+    ] * 2
+    form = NormalForm.of_sources(english).with_spelling([target for _, target in demo.train[:2000]])
+    both = TextSide(NormalisedSegmentation(run.target.segmentation, form), run.target.vocabulary)
+    joint = SimpleNamespace(config=run.config, source=both, target=both)  # one vocabulary does not tell its sides apart
+    assert told(caplog, checked_lines, english, "-", "RUN", joint)[1] == []
+    (message,) = told(caplog, checked_lines, german, "-", "RUN", joint)[1]
+    assert "the source text shares only " in message
 
 
 def test_words_that_a_side_protects_as_names_are_not_taken_for_its_language(run, demo, caplog):

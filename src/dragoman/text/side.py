@@ -69,6 +69,12 @@ class TextSide:
         """The line in normal form, items and typing errors included; the line itself without one."""
         return line if self._form is None else self._form.of_characters.text(line)
 
+    def known_share(self, lines: Iterable[str]) -> float | None:
+        """The share of the words of lines that the training sources had; None without `text.spelling`."""
+        if self._form is None or self._form.spelling is None:
+            return None
+        return self._form.spelling.known_share(map(self.formed, lines))
+
     def typing_errors(self, line: str) -> list[TypingError]:
         """The words of a raw line that are read as others (`text.spelling`)."""
         masked = self.mask(line)

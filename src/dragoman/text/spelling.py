@@ -29,6 +29,8 @@ _REPEATED = 2
 """Occurrences of a word that others may be read as."""
 _FREQUENT = 10
 """Occurrences where the error is one of the less certain kinds."""
+_FEWEST = 15
+"""Words of a text of which a share can be told."""
 _LONG = 7
 """Letters of a word that may have a letter too many, or another in its place."""
 
@@ -82,6 +84,11 @@ class Spelling:
         read_as = [self._cased(word[0], word[0].lower()) for word in unknown]
         errors = [TypingError(*word.span(), other) for word, other in zip(unknown, read_as, strict=True) if other]
         return errors if 2 * len(errors) > len(unknown) else []
+
+    def known_share(self, lines: Iterable[str]) -> float | None:
+        """The share of the words of lines in normal form that the sources had; None of less than 15 words."""
+        words = [word.lower() for line in lines for word in _WORD.findall(line)]
+        return sum(word in self._ranks for word in words) / len(words) if len(words) >= _FEWEST else None
 
     def _cased(self, word: str, lower: str) -> str | None:
         """What a word is read as, written as it is: in lower case, with a first capital, in capitals; else None."""
