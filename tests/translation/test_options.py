@@ -19,6 +19,7 @@ from dragoman.translation import translator as module
 from dragoman.translation.length_batching import WorkerThreads
 from dragoman.translation.options import ELSEWHERE, MAX_THREADS, OPTIONS, TranslationOptions
 from dragoman.translation.translator import Translator
+from dragoman.translation_memory.memory import Memory
 
 from .test_translator import SIDE, SIZE, copy
 
@@ -219,7 +220,7 @@ def test_options_have_the_names_of_the_command_and_the_types_of_the_schema():
     assert set(OPTIONS) <= set(declared)
     for schema in (SearchConfig, Sampling):
         hints = get_type_hints(schema)
-        typed = get_type_hints(TranslationOptions)
+        typed = get_type_hints(TranslationOptions, localns={"Memory": Memory})
         for name, key in keys_of(schema).items():
             expected = hints[name]
             assert typed[name] == (get_args(expected)[0] if get_origin(expected) is Annotated else expected), name

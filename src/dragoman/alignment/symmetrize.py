@@ -8,9 +8,10 @@ here, too, without the libraries that they need.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from dragoman.text.links import Link
+if TYPE_CHECKING:
+    from dragoman.text.links import Link
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 

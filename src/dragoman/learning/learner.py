@@ -200,10 +200,18 @@ class Learner:
         return Learnt(number, 0) if number <= count else self._learn_waiting() or Learnt(number, 0)
 
     def log(self, source: str, target: str) -> int:
-        """Log a correction, which `learn_next` learns; otherwise as `learn`. Another thread may learn meanwhile.
+        """Log a correction, which `learn_next` learns. Another thread may learn meanwhile.
+
+        Args:
+            source: the line that was translated.
+            target: its right translation.
 
         Returns:
             its number in the log.
+
+        Raises:
+            RefusedCorrection: it breaks a rule of `learning.checks`.
+            InputError: the log cannot be written.
 
         >>> with dragoman.Learner("RUN", "later", later=True) as learner:
         ...     learner.log("ab c", "AB X"), learner.learnt, learner.learn_next().number, learner.learnt
@@ -220,6 +228,9 @@ class Learner:
 
     def learn_next(self) -> Learnt | None:
         """Learn the first correction of the log that is not learnt; None if all are.
+
+        Raises:
+            InputError: the log or the weights cannot be written.
 
         >>> with dragoman.Learner("RUN", "all-learnt") as learner:
         ...     learner.learn_next() is None
