@@ -28,7 +28,7 @@ from dragoman.scoring.scorer import Scorer
 from dragoman.serving.application import create_app
 from dragoman.serving.forms import read_form
 from dragoman.serving.key_file import KeyRights
-from dragoman.serving.models import LoadedModel, Models, Pair, ServedFolder
+from dragoman.serving.models import LanguagePair, LoadedModel, Models, ServedFolder
 from dragoman.serving.scheduler import Lane
 from dragoman.serving.settings import MAX_ALTERNATIVES, Settings
 from dragoman.translation.translator import Translator
@@ -474,7 +474,7 @@ def _in_loop(models: Models, steps: Callable[[Models], Any]) -> None:
 
 def test_models_are_loaded_when_asked_for_and_dropped_beyond_the_budget(light: Path) -> None:
     size = ServedFolder.named(f"de:en={light}").bytes()
-    pairs = [Pair("de", "en"), Pair("en", "de"), Pair("fr", "en")]
+    pairs = [LanguagePair("de", "en"), LanguagePair("en", "de"), LanguagePair("fr", "en")]
 
     async def steps(models: Models) -> None:
         assert models.loaded == []
@@ -491,7 +491,7 @@ def test_models_are_loaded_when_asked_for_and_dropped_beyond_the_budget(light: P
 
 def test_new_weights_are_taken_up_and_damaged_ones_are_not(light: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(light, tmp_path / "served"))
-    pair = Pair("de", "en")
+    pair = LanguagePair("de", "en")
 
     async def steps(models: Models) -> None:
         before = await models.get(pair)

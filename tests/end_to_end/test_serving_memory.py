@@ -15,7 +15,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.memories import open_memory, stored_pairs
 from dragoman.serving.application import create_app
 from dragoman.serving.memories import read_memories
-from dragoman.serving.models import Models, Pair, ServedFolder
+from dragoman.serving.models import LanguagePair, Models, ServedFolder
 from dragoman.serving.settings import Settings
 
 PAIR = {"source": "de", "target": "en"}
@@ -79,8 +79,8 @@ def test_a_memory_belongs_to_a_served_model(light: Path, tmp_path: Path) -> None
     file.write_text("x\ty\n", encoding="utf-8")
     folders = [ServedFolder.named(f"{pair}={light}") for pair in ("de:en", "en:de")]
     found = read_memories([[f"en:de={file}"]], folders)
-    assert list(found) == [Pair("en", "de")]
-    assert found[Pair("en", "de")].exact("x") == "y"
+    assert list(found) == [LanguagePair("en", "de")]
+    assert found[LanguagePair("en", "de")].exact("x") == "y"
     for given, message in (
         (str(file), f"--memory {file}: several models are served; say whose it is: de:en={file}"),
         (f"de:fr={file}", f"--memory {file}: no model is served from de to fr"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.serving.models import MAX_VARIANTS, LoadedModel, Pair
+from dragoman.serving.models import MAX_VARIANTS, LanguagePair, LoadedModel
 from dragoman.serving.scheduler import Lane
 
 
@@ -21,7 +21,7 @@ class Translator:
 def test_the_options_that_were_used_last_are_kept() -> None:
     translator: Any = Translator()
     scorer: Any = None
-    model = LoadedModel(Pair("de", "en"), translator, scorer, Lane(1), beam=3, bytes=0, fingerprint=None)
+    model = LoadedModel(LanguagePair("de", "en"), translator, scorer, Lane(1), beam=3, bytes=0, fingerprint=None)
     assert model.variant({}) is translator
     first, second = model.variant({"beam": 1, "ban": ["a"]}), model.variant({"beam": 2})
     for beam in range(3, MAX_VARIANTS + 1):

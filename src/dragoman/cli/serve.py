@@ -142,7 +142,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.serving.learning import start_learning
     from dragoman.serving.logs import configure
     from dragoman.serving.memories import read_memories
-    from dragoman.serving.models import Models, Pair, ServedFolder
+    from dragoman.serving.models import LanguagePair, Models, ServedFolder
     from dragoman.serving.origins import host_name
     from dragoman.serving.server import serve
     from dragoman.serving.settings import Settings
@@ -168,7 +168,7 @@ def run(options: argparse.Namespace) -> None:
     )
     given = read_memories(options.memory, folders)
     learning = start_learning(folders, options.device) if options.learn else {}
-    memories: dict[Pair, Memory] = {**given}
+    memories: dict[LanguagePair, Memory] = {**given}
     for pair, model in learning.items():
         memories[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
     models = Models(folders, threads=settings.threads, budget=settings.budget, device=options.device, memories=memories)

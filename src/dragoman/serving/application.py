@@ -20,13 +20,13 @@ from dragoman.errors import DragomanError
 from dragoman.serving.corrections import CorrectionRoutes
 from dragoman.serving.deepl import DeepL
 from dragoman.serving.endpoint import endpoint
-from dragoman.serving.files import Files
+from dragoman.serving.files import DocumentRoutes
 from dragoman.serving.learning import LearningModel
 from dragoman.serving.libretranslate import LibreTranslate
 from dragoman.serving.logs import event
 from dragoman.serving.metrics import CONTENT_TYPE_LATEST
 from dragoman.serving.middleware import PAGE, AccessLog, LoadShedding, OriginCheck
-from dragoman.serving.models import Models, Pair
+from dragoman.serving.models import LanguagePair, Models
 from dragoman.serving.native import Native
 from dragoman.serving.openapi import describe
 from dragoman.serving.page import page_handlers
@@ -41,7 +41,7 @@ def create_app(
     models: Models,
     settings: Settings,
     *,
-    learning: Mapping[Pair, LearningModel] | None = None,
+    learning: Mapping[LanguagePair, LearningModel] | None = None,
     preload: bool = False,
 ) -> Starlette:
     """The ASGI application that serves `models`, some of which learn; with `preload` all are loaded at once."""
@@ -83,7 +83,12 @@ def create_app(
 
 
 def _routes(service: Service) -> list[Route]:
-    libretranslate, native, deepl, files = LibreTranslate(service), Native(service), DeepL(service), Files(service)
+    libretranslate, native, deepl, files = (
+        LibreTranslate(service),
+        Native(service),
+        DeepL(service),
+        DocumentRoutes(service),
+    )
     documents, corrections = Documents(service), CorrectionRoutes(service)
 
     async def health(request: Request) -> Response:

@@ -20,7 +20,7 @@ from dragoman.runs.opening import trained_folder
 from dragoman.serving.learning_messages import Asked, Told
 from dragoman.serving.logs import event
 from dragoman.serving.memories import source_side
-from dragoman.serving.models import Pair, ServedFolder
+from dragoman.serving.models import LanguagePair, ServedFolder
 from dragoman.serving.refusals import Refusal, invalid
 from dragoman.serving.worker import read, write
 from dragoman.text.words import as_read
@@ -205,13 +205,13 @@ class LearningModel:
             event("corrections learnt", corrections=told.learnt)
 
 
-def start_learning(folders: Sequence[ServedFolder], device: str) -> dict[Pair, LearningModel]:
+def start_learning(folders: Sequence[ServedFolder], device: str) -> dict[LanguagePair, LearningModel]:
     """The learning models of run folders.
 
     Raises:
         RunError: one cannot be trained, or as for `LearningModel`.
     """
-    found: dict[Pair, LearningModel] = {}
+    found: dict[LanguagePair, LearningModel] = {}
     try:
         for folder in folders:
             trained_folder(folder.path)

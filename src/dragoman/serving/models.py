@@ -48,7 +48,7 @@ MAX_VARIANTS = 32
 """Sets of search options that are kept for each model, so that requests with equal options share batches."""
 
 
-class Pair(NamedTuple):
+class LanguagePair(NamedTuple):
     """The languages of a model."""
 
     source: str
@@ -63,7 +63,7 @@ class ServedFolder:
     """A run folder or an exported folder, and the languages that it is served for."""
 
     path: Path
-    pair: Pair
+    pair: LanguagePair
 
     @classmethod
     def named(cls, text: str) -> ServedFolder:
@@ -77,13 +77,13 @@ class ServedFolder:
         path = Path(found["path"] if found else text)
         config = _read_config(path)
         if found:
-            return cls(path, Pair(language_code(found["source"]), language_code(found["target"])))
+            return cls(path, LanguagePair(language_code(found["source"]), language_code(found["target"])))
         source, target = config.text.source.language, config.text.target.language
         if source is None or target is None:
             raise ConfigError(
                 f"{path}: does not name its languages; give them as SOURCE:TARGET={path}, such as de:en={path}"
             )
-        return cls(path, Pair(source, target))
+        return cls(path, LanguagePair(source, target))
 
     def fingerprint(self) -> object:
         """A value that changes when the model is replaced."""
@@ -120,7 +120,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 class LoadedModel:
     """A model in memory."""
 
-    pair: Pair
+    pair: LanguagePair
     translator: Translator
     scorer: Scorer
     lane: Lane
@@ -179,14 +179,14 @@ class Models:
         threads: int = 1,
         budget: int | None = None,
         device: DeviceName = "auto",
-        memories: Mapping[Pair, Memory] | None = None,
+        memories: Mapping[LanguagePair, Memory] | None = None,
     ) -> None:
         """`budget` is that of the files of loaded models, in bytes; `memories` are translation memories.
 
         Raises:
             ConfigError: two folders have the same languages.
         """
-        self._places: dict[Pair, _Place] = {}
+        self._places: dict[LanguagePair, _Place] = {}
         for folder in folders:
             if folder.pair in self._places:
                 first = self._places[folder.pair].folder.path
@@ -197,13 +197,13 @@ class Models:
             self._places[folder.pair] = _Place(folder)
         self._threads, self._budget, self._device = threads, budget, device
         self._memories = dict(memories or {})
-        self._learnt: dict[Pair, bytes] = {}
+        self._learnt: dict[LanguagePair, bytes] = {}
         """Weights that were learnt since the server started, in place of those of the folder."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
         self._one_at_a_time = asyncio.Lock()
 
     @property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[LanguagePair]:
         """The languages of all models, loaded or not."""
         return list(self._places)
 
@@ -231,7 +231,7 @@ class Models:
         same = [known for known in self.languages if base_language(known) == base_language(wanted)]
         return same[0] if len(same) == 1 else None
 
-    async def get(self, pair: Pair) -> LoadedModel:
+    async def get(self, pair: LanguagePair) -> LoadedModel:
         """The model of a pair of languages, which must be served.
 
         Raises:
@@ -274,7 +274,7 @@ class Models:
                 place.refused = now
                 event("model not reloaded", level=logging.ERROR, model=str(place.folder.pair), reason=str(error))
 
-    async def take_up(self, pair: Pair, weights: bytes) -> None:
+    async def take_up(self, pair: LanguagePair, weights: bytes) -> None:
         """Translate with other weights of a run from the next batch on, whatever becomes of its folder.
 
         Raises:
@@ -358,5 +358,5 @@ def _remembering(run: Run, memory: Memory | None) -> Translator:
     return translator if memory is None else translator.with_options(memory=memory)
 
 
-def _cannot_load(pair: Pair) -> Refusal:
+def _cannot_load(pair: LanguagePair) -> Refusal:
     return Refusal(500, f"The model for {pair} cannot be loaded; the log of the server has the reason")

@@ -26,7 +26,7 @@ from dragoman.serving.libretranslate import (
     LibreTranslateRequest,
     LibreTranslateResponse,
 )
-from dragoman.serving.models import Pair
+from dragoman.serving.models import LanguagePair
 from dragoman.serving.native import CompleteRequest, CompleteResponse, TranslateRequest, TranslateResponse
 from dragoman.serving.requests import MULTIPART
 from dragoman.serving.segments import DocumentRequest, DocumentResponse, FinishedRequest
@@ -112,7 +112,7 @@ _QUERIES: tuple[tuple[str, str, str, str, Any, Any], ...] = (
 """Method, path, name, summary, and the types of query string and answer."""
 
 
-def describe(pairs: Sequence[Pair]) -> Json:
+def describe(pairs: Sequence[LanguagePair]) -> Json:
     """The description as JSON, with the languages of `pairs` as those that a request may name."""
     types = [kind for *_, request, response in _POSTS for kind in (request, response) if not isinstance(kind, dict)]
     types += [list[Language], *(kind for *_, query, answer in _QUERIES for kind in (query, answer))]

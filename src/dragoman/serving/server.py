@@ -18,7 +18,7 @@ from dragoman.errors import ConfigError
 from dragoman.serving.application import create_app
 from dragoman.serving.learning import LearningModel
 from dragoman.serving.logs import event
-from dragoman.serving.models import Models, Pair
+from dragoman.serving.models import LanguagePair, Models
 from dragoman.serving.settings import Settings
 from dragoman.systems import ENDING_SIGNALS, raise_open_files_limit
 
@@ -50,7 +50,7 @@ def serve(
     host: str,
     port: int,
     *,
-    learning: Mapping[Pair, LearningModel] | None = None,
+    learning: Mapping[LanguagePair, LearningModel] | None = None,
     preload: bool = False,
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP: then no new connection is accepted, and what has begun is finished.

@@ -15,7 +15,7 @@ from dragoman.serving.language_names import language_name
 from dragoman.serving.learning import LearningModel
 from dragoman.serving.limits import Limits
 from dragoman.serving.metrics import Metrics
-from dragoman.serving.models import LoadedModel, Models, Pair
+from dragoman.serving.models import LanguagePair, LoadedModel, Models
 from dragoman.serving.refusals import Refusal, invalid
 from dragoman.serving.scheduler import Scheduler, Task
 from dragoman.serving.settings import Settings
@@ -43,7 +43,7 @@ Value = TypeVar("Value")
 class Direction:
     """The languages between which a text is translated; a text that is in the target language is left as it is."""
 
-    pair: Pair
+    pair: LanguagePair
     detected: Detected | None = None
     """The source language, if it was detected."""
 
@@ -56,7 +56,7 @@ class Direction:
 class Service:
     """The models with everything between them and a request."""
 
-    def __init__(self, models: Models, settings: Settings, learning: Mapping[Pair, LearningModel]) -> None:
+    def __init__(self, models: Models, settings: Settings, learning: Mapping[LanguagePair, LearningModel]) -> None:
         self.models = models
         self.learning = learning
         self.settings = settings
@@ -99,7 +99,7 @@ class Service:
         if len(among) == 1:
             raise Refusal(400, f"{language_name(into)} ({into}) is not available as a target language")
         found = await self._detected(texts, lambda: [self.detector.rank(text, among)[0] for text in texts])
-        return [Direction(Pair(one.language, into), one) for one in found]
+        return [Direction(LanguagePair(one.language, into), one) for one in found]
 
     async def detect(self, text: str) -> list[Detected]:
         """The served languages, the most probable first."""
@@ -122,7 +122,7 @@ class Service:
         """
         found: list[list[str]] = [[text] for text in texts]
 
-        async def translate_some(pair: Pair, places: list[int]) -> None:
+        async def translate_some(pair: LanguagePair, places: list[int]) -> None:
             own = [texts[place] for place in places]
             spans, answers = await self.sentences(own, pair, n_best=n_best, finish=_texts)
             for place, cuts, sentences in zip(places, spans, answers, strict=True):
@@ -135,7 +135,7 @@ class Service:
     async def sentences(
         self,
         texts: Sequence[str],
-        pair: Pair,
+        pair: LanguagePair,
         *,
         n_best: int = 1,
         options: Mapping[str, object] | None = None,
@@ -156,7 +156,7 @@ class Service:
     async def lines(
         self,
         lines: Sequence[str],
-        pair: Pair,
+        pair: LanguagePair,
         *,
         n_best: int = 1,
         options: Mapping[str, object] | None = None,
@@ -182,7 +182,7 @@ class Service:
         self.metrics.count_text(str(model.pair), sum(map(len, lines)))
         return await self.scheduler.run(task, lines)
 
-    def pair_of(self, source: str, target: str) -> Pair:
+    def pair_of(self, source: str, target: str) -> LanguagePair:
         """The languages of codes.
 
         Raises:
@@ -196,8 +196,8 @@ class Service:
             raise Refusal(400, f"{code[:20]} is not supported")
         return found
 
-    def _pair(self, source: str, target: str) -> Pair:
-        pair = Pair(source, target)
+    def _pair(self, source: str, target: str) -> LanguagePair:
+        pair = LanguagePair(source, target)
         if source != target and pair not in self.models.pairs:
             raise Refusal(
                 400,
@@ -215,9 +215,9 @@ def _whole(text: str, spans: list[Span], memory: Memory) -> list[Span]:
     return spans if memory.exact(text[start:end]) is None else [(start, end)]
 
 
-def by_pair(directions: Sequence[Direction]) -> dict[Pair, list[int]]:
+def by_pair(directions: Sequence[Direction]) -> dict[LanguagePair, list[int]]:
     """The places of the texts that are to be translated, by their languages."""
-    places: dict[Pair, list[int]] = {}
+    places: dict[LanguagePair, list[int]] = {}
     for place, direction in enumerate(directions):
         if not direction.identical:
             places.setdefault(direction.pair, []).append(place)
