@@ -20,7 +20,7 @@ from dragoman.errors import DragomanError
 from dragoman.serving.corrections import CorrectionRoutes
 from dragoman.serving.deepl import DeepL
 from dragoman.serving.endpoint import endpoint
-from dragoman.serving.files import DocumentRoutes
+from dragoman.serving.files import FileRoutes
 from dragoman.serving.learning import LearningModel
 from dragoman.serving.libretranslate import LibreTranslate
 from dragoman.serving.logs import event
@@ -87,7 +87,7 @@ def _routes(service: Service) -> list[Route]:
         LibreTranslate(service),
         Native(service),
         DeepL(service),
-        DocumentRoutes(service),
+        FileRoutes(service),
     )
     documents, corrections = Documents(service), CorrectionRoutes(service)
 

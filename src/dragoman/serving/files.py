@@ -94,7 +94,7 @@ class _Kept(NamedTuple):
     until: float
 
 
-class DocumentRoutes:
+class FileRoutes:
     """The handlers, on a service."""
 
     def __init__(self, service: Service) -> None:
