@@ -268,10 +268,10 @@ def python_page() -> str:
 
 def http_page() -> str:
     """Every route of the server with the fields of requests and answers, from its OpenAPI description."""
-    from dragoman.serving.models import Pair
+    from dragoman.serving.models import LanguagePair
     from dragoman.serving.openapi import describe
 
-    description = describe([Pair("de", "en")])
+    description = describe([LanguagePair("de", "en")])
     lines = ["# HTTP", "", _KIND, ""]
     lines += [
         "The routes of `dragoman serve`, as `/spec` of a server describes them (OpenAPI 3.1). Languages are those"
