@@ -65,13 +65,15 @@ def test_a_text_of_several_sentences_may_be_in_the_memory_as_a_whole(client: Tes
     assert len(_sentences(client, "ab. D.")) == 2
 
 
-def test_the_training_text_of_a_run_is_a_memory(run_folder: Path, corpus: Any) -> None:
+def test_the_training_text_of_a_run_is_a_memory(run_folder: Path, light: Path, corpus: Any) -> None:
     kept = open_memory([[run_folder]], str)
     sources, targets = ([*path.read_text(encoding="utf-8").splitlines()] for path in corpus.train)
     assert {kept.exact(source) for source in sources} <= {None, *targets}
     assert kept.exact(sources[0]) == targets[0]
     with pytest.raises(RunError, match="has no training text"):
         list(stored_pairs(RunFolder(run_folder / "text")))
+    with pytest.raises(RunError, match="is an exported folder, which has no training text"):
+        open_memory([[light]], str)
 
 
 def test_a_memory_belongs_to_a_served_model(light: Path, tmp_path: Path) -> None:

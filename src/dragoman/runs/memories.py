@@ -9,6 +9,7 @@ from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import GivenCorpora
 from dragoman.data.store import Store
 from dragoman.errors import RunError
+from dragoman.runs.exported import is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.parts import MARK
 from dragoman.text.items import NAMES
@@ -24,7 +25,7 @@ def open_memory(corpora: GivenCorpora, normal_form: Callable[[str], str]) -> Tra
 
     Raises:
         InputError: as for `read_pairs`.
-        RunError: a run has no stored text, or it is damaged.
+        RunError: a run has no stored text, or it is damaged; a folder is an exported one.
     """
     return TranslationMemory(_pairs(corpora), normal_form)
 
@@ -33,6 +34,8 @@ def _pairs(corpora: GivenCorpora) -> Iterator[tuple[str, str]]:
     for files in corpora:
         if len(files) == 1 and (Path(files[0]) / MARK).is_file():
             yield from stored_pairs(RunFolder.existing(files[0]))
+        elif len(files) == 1 and is_export(files[0]):
+            raise RunError(f"{files[0]}: is an exported folder, which has no training text; give the run or its files")
         else:
             yield from ((pair.source, pair.target) for pair in read_pairs([files]))
 
