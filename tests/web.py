@@ -1,9 +1,9 @@
-"""What the tests of exported web sites share: a browser, and a host of static files."""
+"""What tests in a browser share: the browser, pages that are watched, and a host of static files."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -36,6 +36,48 @@ def open_browser() -> Iterator[Any]:
         opened = driver.chromium.launch(executable_path=found, args=FLAGS)
         yield opened
         opened.close()
+
+
+@contextmanager
+def watched_pages(browser: Any) -> Iterator[Callable[..., Any]]:
+    """A function that opens pages; at the end of the block none of them has done what no page may.
+
+    No request leaves their host, and nothing is written on the console, as violations of the security policy are.
+    """
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def opened(
+        url: str,
+        *,
+        expected: str = " ",
+        prepare: Callable[[Any], None] | None = None,
+        ready: bool = True,
+        **settings: Any,
+    ) -> Any:
+        """What is written on the console may begin with `expected`; `prepare` sets up the page before it is loaded."""
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "locale": "en-GB", **settings})
+        context.set_default_timeout(30_000)
+        contexts.append(context)
+        page, host = context.new_page(), "/".join(url.split("/")[:3])
+        page.on("console", lambda message: message.text.startswith(expected) or wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.on(
+            "request",
+            lambda request: request.url.startswith((f"{host}/", f"blob:{host}/")) or wrong.append(request.url),
+        )
+        if prepare is not None:
+            prepare(page)
+        page.goto(url)
+        if ready:
+            page.locator("body[data-ready]").wait_for()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
 
 
 def require_runtime() -> None:

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.end_to_end.server_process import Server, end_server, start_server
-from tests.web import open_browser
+from tests.web import open_browser, watched_pages
 
 pytestmark = pytest.mark.browser
 
@@ -48,40 +48,8 @@ def browser() -> Iterator[playwright.Browser]:
 @pytest.fixture
 def show(browser: playwright.Browser, server: Server) -> Iterator[Open]:
     """`show()`: the desk, ready for a document, from German into English."""
-    contexts, wrong = [], []
-
-    def opened(
-        *,
-        at: str = server.url,
-        prepare: Callable[[playwright.Page], None] = _no_more,
-        expected: str = " ",
-        **settings: Any,
-    ) -> playwright.Page:
-        """`prepare` sets up the page; what is written on the console may begin with `expected`."""
-        context = browser.new_context(**{"viewport": SCREEN, "locale": "en-GB", **settings})
-        context.set_default_timeout(30_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: message.text.startswith(expected) or wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        page.on(
-            "request",
-            lambda request: request.url.startswith((f"{at}/", f"blob:{at}/")) or wrong.append(request.url),
-        )
-        prepare(page)
-        page.goto(f"{at}/desk.html")
-        page.locator("body[data-ready]").wait_for()
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def _no_more(page: playwright.Page) -> None:
-    pass
+    with watched_pages(browser) as opened:
+        yield lambda *, at=server.url, **settings: opened(f"{at}/desk.html", **settings)
 
 
 def begin(page: playwright.Page, text: str = TEXT) -> None:

@@ -7,7 +7,6 @@ request may leave the server, and nothing may be written on the console, as viol
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -18,17 +17,13 @@ import pytest
 
 from dragoman.page.files import page_files
 from tests.end_to_end.server_process import Server, end_server, start_server
+from tests.web import open_browser, watched_pages
 
 pytestmark = pytest.mark.browser
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra `dev`)")
 expect = playwright.expect
 
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
 LIMIT = 300
 """Characters that the server takes."""
@@ -44,46 +39,17 @@ def server(light: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[playwright.Browser]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser on this system: none of {', '.join(BROWSERS)} (apt-get install chromium)")
-    expect.set_options(timeout=30_000)
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=found, args=FLAGS)
+    with open_browser() as opened:
+        expect.set_options(timeout=30_000)
         yield opened
-        opened.close()
 
 
 @pytest.fixture
 def show(browser: playwright.Browser, server: Server) -> Iterator[Open]:
     """`show()`: the page, ready for text, from German into English."""
-    contexts, wrong = [], []
-
-    def opened(*, expected: str = "", ready: bool = True, **settings: Any) -> playwright.Page:
-        """What is written on the console must match `expected`."""
-        context = browser.new_context(**{"viewport": DESK, "locale": "en-GB", **settings})
-        context.set_default_timeout(30_000)
-        contexts.append(context)
-        page = context.new_page()
-
-        def said(text: str) -> None:
-            if not expected or not re.search(expected, text):
-                wrong.append(text)
-
-        page.on("console", lambda message: said(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        page.on("request", lambda request: request.url.startswith(f"{server.url}/") or wrong.append(request.url))
-        page.add_init_script('localStorage.setItem("dragoman.pair", JSON.stringify(["de", "en"]))')
-        page.goto(server.url)
-        if ready:
-            page.locator("body[data-ready]").wait_for()
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    german = 'localStorage.setItem("dragoman.pair", JSON.stringify(["de", "en"]))'
+    with watched_pages(browser) as opened:
+        yield lambda **settings: opened(server.url, prepare=lambda page: page.add_init_script(german), **settings)
 
 
 def write(page: playwright.Page, text: str, translation: str | None = None) -> None:
