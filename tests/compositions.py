@@ -15,7 +15,7 @@ from dragoman.config.schema import Config, ModelConfig
 from dragoman.data.batches import Batch
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 
 VOCABULARY = 17
 

@@ -6,9 +6,10 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import BOS, EOS, Vocabulary, pad
+from dragoman.text.vocabulary import BOS, EOS, Vocabulary
 from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.translation.translator import Translator
 

@@ -17,7 +17,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 from tests.compositions import COMPOSITIONS, VOCABULARY, model_config, small_model
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]

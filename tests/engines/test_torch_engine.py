@@ -12,7 +12,7 @@ from dragoman.errors import ConfigError
 from dragoman.runs.opening import open_run
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 from tests.compositions import small_model
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]

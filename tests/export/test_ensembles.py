@@ -15,9 +15,10 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import BOS, SPECIALS, Vocabulary, pad
+from dragoman.text.vocabulary import BOS, SPECIALS, Vocabulary
 from dragoman.translation.ensemble import Ensemble
 
 VOCABULARY = 41

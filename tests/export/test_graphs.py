@@ -20,7 +20,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 from tests.compositions import (
     COMPOSITIONS,
     PAIRS,

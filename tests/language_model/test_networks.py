@@ -10,7 +10,8 @@ from dragoman.config.language_model import LanguageModelConfig, build_language_c
 from dragoman.data.batches import Batch
 from dragoman.model.assembly import build_language_model
 from dragoman.model.language_model import LanguageModel
-from dragoman.text.vocabulary import BOS, EOS, pad
+from dragoman.text.padding import pad
+from dragoman.text.vocabulary import BOS, EOS
 
 VOCABULARY = 9
 ROWS = [[4, 5, 6, 4, 7], [8], [], [5, 5, 4], [5, 5, 8]]

@@ -15,7 +15,8 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.text.vocabulary import SPECIALS, pad
+from dragoman.text.padding import pad
+from dragoman.text.vocabulary import SPECIALS
 from dragoman.training.optimisers import build_optimiser, clip_gradients, set_rate
 
 SYMBOLS = 8

@@ -10,7 +10,7 @@ from dragoman.data.batches import Batch
 from dragoman.model.attention import AttentionMemory
 from dragoman.model.attention_gradients import weight_change
 from dragoman.model.translation import TranslationModel
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 from tests.compositions import COMPOSITIONS, PAIRS, make_batch, random_model, small_model, small_preset
 
 ATTENDING = [name for name in COMPOSITIONS if small_model(name).decoder.alignment is not None]

@@ -14,7 +14,7 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 from tests.compositions import PAIRS, VOCABULARY, make_batch, random_model, small_preset
 
 every_preset = pytest.mark.parametrize("name", preset_names())

@@ -10,9 +10,10 @@ from dragoman.engines.ensemble_engine import COMBINATIONS
 from dragoman.errors import RunError
 from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.text.padding import pad
 from dragoman.text.segmentation.characters import CharacterSegmentation, WhitespaceSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import Vocabulary, pad
+from dragoman.text.vocabulary import Vocabulary
 from dragoman.translation import length_batching, source_encoding
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.source_encoding import pad_sources

@@ -9,7 +9,8 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.search.beam import beam_search
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, pad
+from dragoman.text.padding import pad
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.source_encoding import pad_sources
 
 A, B, C = 4, 5, 6  # the first symbols that are words

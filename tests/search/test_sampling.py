@@ -10,7 +10,8 @@ from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample, uniform
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, pad
+from dragoman.text.padding import pad
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.source_encoding import pad_sources
 
 A, B, C, D = 4, 5, 6, 7

@@ -27,6 +27,7 @@ from dragoman.text.lines import (
     has_raw_bytes,
     is_compressed,
     not_found,
+    parse_count,
     read_lines,
     replace_file,
     replace_output,
@@ -513,3 +514,13 @@ def test_equal_lines_are_equal_compressed_files(suffix: str, tmp_path: Path, mon
         write_lines(tmp_path / f"text.{suffix}", ["ab c", "d"])
         written.append((tmp_path / f"text.{suffix}").read_bytes())
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(("text", "count"), [("0", 0), ("017", 17), ("9" * 15, 10**15 - 1)])
+def test_a_whole_number_is_read(text: str, count: int) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", " 1", "1_0", "٣", "²", "9" * 16, "9" * 5000])
+def test_any_other_text_is_none(text: str) -> None:
+    assert parse_count(text) is None

@@ -18,9 +18,9 @@ import dragoman.text.segmentation.subwords as subwords
 from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.text.lines import read_lines
+from dragoman.text.raw_lines import as_read, is_blank
 from dragoman.text.segmentation import Segmentation, load_segmentation, train_segmentation
 from dragoman.text.segmentation.base import index_pieces
-from dragoman.text.words import as_read, is_blank
 
 TEXT = [
     "The quick brown fox jumps over the lazy dog.",

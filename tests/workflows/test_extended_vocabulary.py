@@ -17,7 +17,7 @@ from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK, Vocabulary
 from dragoman.workflows import fine_tuning
-from dragoman.workflows.fine_tuning import TrainedModel
+from dragoman.workflows.fine_tuning import TrainedModel, parts_of
 
 LINES = ["the small dog sees a cat", "a big cat sleeps here", "the cat and the dog eat", "resume the work"] * 10
 NEW = ["the 한국 dog", "résumé of a dog", "한 dog"]
@@ -97,3 +97,25 @@ def test_new_rows_are_the_mean_of_their_parts() -> None:
     for name in ("target.weight", "output.weight", "output.bias"):
         assert torch.equal(found[name][6], weights[name][5])
     assert extended_rows(weights, ([], [])) == weights
+
+
+KNOWN = ["hund", "Hunde", "Hütte", "e", "A", "\u0301", "der", "Haus"]
+
+
+@pytest.mark.parametrize(
+    ("segment", "parts"),
+    [
+        ("Hund", ["hund"]),
+        ("HAUS", ["Haus"]),
+        ("Hundehütte", ["Hunde", "Hütte"]),
+        ("xxHaus", ["Haus"]),
+        ("é", ["e", "\u0301"]),
+        ("Ａ", ["A"]),
+        ("中", []),
+        ("qqqq", []),
+        ("Ae", []),  # letters of a longer segment say nothing
+    ],
+)
+def test_parts_are_other_cases_decompositions_and_known_words(segment: str, parts: list[str]) -> None:
+    vocabulary = Vocabulary(KNOWN)
+    assert parts_of(segment, vocabulary) == vocabulary.ids(parts)

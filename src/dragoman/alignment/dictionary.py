@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import InputError
-from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.lines import parse_count, read_lines, write_lines
 from dragoman.text.links import Link
-from dragoman.text.words import parse_count, words_in
+from dragoman.text.words import words_in
 
 MINIMUM, SENTENCES = 10, 10_000
 """Minimum number of links of a pair, and the sentences from which on it is not lowered."""

@@ -19,8 +19,8 @@ REASONS = ("empty side", "too long", "length ratio", "duplicate")
 class Cleaner:
     """Decides which pairs are trained on, and counts the others by reason.
 
-    Duplicates are found by 64 bits of a digest of the pair as models read it (`text.words.as_read`), in bounded memory
-    (`DigestSet`): of more than `MAX_DIGESTS` different pairs the later ones are not remembered, which is told once.
+    Duplicates are found by 64 bits of a digest of the pair as models read it (`text.raw_lines.as_read`). Memory is
+    bounded (`DigestSet`): after `MAX_DIGESTS` different pairs no more are remembered, and a warning says so once.
     """
 
     def __init__(self, config: CleaningConfig, dropped: TextIO | None = None) -> None:

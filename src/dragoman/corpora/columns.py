@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dragoman.corpora.reading import Reading
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language, known_language
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 SOURCE, TARGET = "source", "target"
 

@@ -26,7 +26,7 @@ from dragoman.corpora.spreadsheets import ods_sheets, open_spreadsheet, xlsx_she
 from dragoman.corpora.translation_units import open_tmx, open_xliff
 from dragoman.errors import InputError
 from dragoman.text.lines import OnUndecodable, UndecodableLine, is_compressed, opened, read_lines
-from dragoman.text.words import is_blank
+from dragoman.text.raw_lines import is_blank
 
 INFLECTIONS = (".trn", ".dev", ".tst")
 """The suffixes of the inflection tables of SIGMORPHON's shared tasks: lemma, inflected form and tags, tab-separated."""

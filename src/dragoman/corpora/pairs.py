@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.text.links import Link
-from dragoman.text.words import as_read
+from dragoman.text.raw_lines import as_read
 
 Corpora = Sequence[Sequence[Path]]
 

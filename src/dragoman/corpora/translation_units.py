@@ -18,7 +18,7 @@ from dragoman.corpora.columns import SOURCE, TARGET, Record, Table
 from dragoman.corpora.xml_stream import local_name, read_elements
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language, known_language
-from dragoman.text.words import is_blank
+from dragoman.text.raw_lines import is_blank
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dragoman.data.changed_pairs import ChangedPairs, PairChanges
 from dragoman.data.mixing import Mix, row_type
 from dragoman.data.store import RaggedIds, Store
-from dragoman.text.vocabulary import Padded, pad_slices
+from dragoman.text.padding import Padded, pad_slices
 
 
 class BatchLinks(NamedTuple):

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 _BLOCKS_NAMES = (
     "address article aside base blockquote body br button caption center col colgroup dd details dialog dir div dl dt "

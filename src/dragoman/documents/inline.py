@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 Kind = Literal["text", "open", "close", "leaf"]
 _TAG = re.compile(r"<(?P<end>/?)(?:(?P<name>[gkx])|br n=)(?P<number>\d+)[^<>]*>|(?P<text>[^<]+)")

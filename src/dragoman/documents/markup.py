@@ -12,8 +12,8 @@ from dragoman.documents.document import RatedText
 from dragoman.documents.html_text import Markup, Xml
 from dragoman.documents.rendering import AlignedTranslation, original, render, unchanged
 from dragoman.errors import InputError
+from dragoman.text.raw_lines import has_letter
 from dragoman.text.sentences import Span, sentence_spans
-from dragoman.text.words import has_letter
 
 MAX_SENTENCES = 50_000
 """Sentences of a request."""

@@ -19,7 +19,7 @@ from dragoman.documents.archives import Archive, local_name
 from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.inline import Inline, Piece
 from dragoman.errors import InputError
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element

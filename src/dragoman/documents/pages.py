@@ -11,7 +11,7 @@ from dragoman.documents.document import Document, Languages, decoded, texts_alon
 from dragoman.documents.html_text import attribute_values, unescaped
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 _DECLARED = re.compile(
     rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE

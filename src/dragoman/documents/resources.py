@@ -15,7 +15,7 @@ import yaml
 
 from dragoman.documents.document import Document, Languages, as_html, as_text, decoded, line_places, texts_alone
 from dragoman.errors import InputError
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 _NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~]\S*/\S*|#[0-9a-fA-F]{3,8}|\{+[^{} ]*\}+|%\S+")
 """Addresses, paths, colours, and values that are filled in as a whole."""

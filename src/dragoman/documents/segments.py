@@ -18,8 +18,8 @@ from dragoman.documents.files import open_document, require_limits
 from dragoman.documents.markup import MAX_SENTENCES, markup_paragraphs, sentences_of, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
 from dragoman.errors import InputError
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.sentences import replace_sentences
-from dragoman.text.words import is_blank
 
 
 class HowRead(NamedTuple):

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.errors import InputError
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import parse_count, read_lines
 from dragoman.text.scripts import LengthUnit, line_lengths
-from dragoman.text.words import parse_count, words_in
+from dragoman.text.words import words_in
 
 LENGTH_BINS: dict[LengthUnit, tuple[int, ...]] = {
     "words": (0, 5, 10, 15, 20, 30, 40, 50, 60),

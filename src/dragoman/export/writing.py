@@ -30,9 +30,9 @@ from dragoman.runs.exported import (
 )
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
+from dragoman.text.padding import pad
 from dragoman.text.side import Encoded
 from dragoman.text.temporary import make_folder, new_folder
-from dragoman.text.vocabulary import pad
 from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.source_encoding import EncodedLine
 

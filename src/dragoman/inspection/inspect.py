@@ -34,7 +34,7 @@ from dragoman.inspection.overlap import HeldOutSet, prepare
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
-from dragoman.text.words import has_letter, is_blank
+from dragoman.text.raw_lines import has_letter, is_blank
 
 SAMPLE = 200
 """Pairs of each chunk from which the classifiers learn what is usual."""

@@ -21,8 +21,8 @@ from dragoman.inspection.corpus_reader import FileCounts
 from dragoman.inspection.findings import Finding
 from dragoman.inspection.repetition import digest
 from dragoman.inspection.words import folded_words, split_words
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.side import SideName
-from dragoman.text.words import is_blank
 
 SWAPPED = 0.5
 """Difference of the shares of known words, summed over both sides, from which on the sides are considered swapped."""

@@ -12,11 +12,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dragoman.text.words import as_read
+from dragoman.text.raw_lines import as_read
 
 
 class RepetitionFacts(Struct, frozen=True):
-    """Counts of repetitions; lines are compared as models read them (`text.words.as_read`), empty ones included."""
+    """Counts of repetitions; lines are compared as models read them (`text.raw_lines.as_read`), empty ones included."""
 
     pairs: int
     """Exact duplicates of earlier pairs."""

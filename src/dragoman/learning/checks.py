@@ -5,8 +5,9 @@ from __future__ import annotations
 from dragoman.config.schema import Config
 from dragoman.errors import InputError
 from dragoman.learning.pool import IdPair
+from dragoman.text.raw_lines import as_read, is_blank
 from dragoman.text.vocabulary import UNK
-from dragoman.text.words import as_read, is_blank, words_in
+from dragoman.text.words import words_in
 
 RATIO, SLACK = 3, 10
 """A side has at most so many times the segments of the other, and so many more."""

@@ -38,9 +38,9 @@ from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.opening import open_run, trained_folder
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
 from dragoman.text.lines import replace_file
+from dragoman.text.raw_lines import as_read
 from dragoman.text.side import encode_pair
 from dragoman.text.temporary import make_folder
-from dragoman.text.words import as_read
 
 if TYPE_CHECKING:
     from dragoman.model.devices import DeviceName

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.runs.opening import Run
+from dragoman.text.padding import pad
 from dragoman.text.side import SideName, TextSide
-from dragoman.text.vocabulary import SPECIALS, UNK, pad
+from dragoman.text.vocabulary import SPECIALS, UNK
 
 if TYPE_CHECKING:
     from dragoman.model.translation import TranslationModel

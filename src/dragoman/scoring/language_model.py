@@ -14,8 +14,8 @@ import numpy as np
 from dragoman.model.language_model import LanguageModel
 from dragoman.scoring.given_targets import GivenTarget, TokenScores, prefix_batches, split_rows
 from dragoman.scoring.lists import Feature, NBestSentence
+from dragoman.text.padding import pad
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import pad
 from dragoman.translation.length_batching import read_windows
 from dragoman.translation.source_encoding import Truncator
 

@@ -23,8 +23,7 @@ from pathlib import Path
 
 from dragoman.errors import InputError
 from dragoman.inputs import STANDARD_STREAM
-from dragoman.text.lines import read_lines
-from dragoman.text.words import parse_count
+from dragoman.text.lines import parse_count, read_lines
 
 BARS = "|||"
 """What divides the fields of a line."""

@@ -33,8 +33,8 @@ from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod, 
 from dragoman.engines.protocol import Engine, ForcedScores, SharedSourceEngine, refuse_nan
 from dragoman.scoring.given_targets import GivenTarget, TokenScores, log_probability, prefix_batches, split_rows
 from dragoman.text.links import Link
+from dragoman.text.padding import pad
 from dragoman.text.side import Encoded, TextSide
-from dragoman.text.vocabulary import pad
 from dragoman.text.words import UNITS, AlignmentUnit
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from dragoman.text.languages import base_language
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 MAX_CHARACTERS = 2000
 """What is read of a text."""

@@ -23,7 +23,7 @@ from dragoman.serving.memories import source_side
 from dragoman.serving.models import LanguagePair, ServedFolder
 from dragoman.serving.refusals import Refusal, invalid
 from dragoman.serving.worker import read, write
-from dragoman.text.words import as_read
+from dragoman.text.raw_lines import as_read
 from dragoman.translation_memory.memory import TranslationMemory
 
 _PROGRAM = (

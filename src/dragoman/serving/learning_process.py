@@ -24,7 +24,7 @@ from dragoman.learning.learner import BLOCK, Learner
 from dragoman.model.weights import packed_weights, weights_of
 from dragoman.serving.learning_messages import Asked, Told
 from dragoman.serving.worker import read, write
-from dragoman.text.words import as_read
+from dragoman.text.raw_lines import as_read
 
 if TYPE_CHECKING:
     from dragoman.model.devices import DeviceName

@@ -16,8 +16,7 @@ from pathlib import Path
 from dragoman.errors import InputError
 from dragoman.smt.features import TRANSLATION_SCORES, FeatureNames, Features
 from dragoman.smt.settings import SystemSettings
-from dragoman.text.lines import read_lines, replace_file, write_lines
-from dragoman.text.words import parse_count
+from dragoman.text.lines import parse_count, read_lines, replace_file, write_lines
 from dragoman.tuning.feature_weights import Weights, format_weights, read_weights
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from dragoman.config.schema import ItemKind
 from dragoman.text.names import LETTERS, WordFilter, known_words
-from dragoman.text.words import has_letter
+from dragoman.text.raw_lines import has_letter
 
 Span = tuple[int, int]
 

@@ -3,6 +3,7 @@
 A line ends at "\\n" and nowhere else: U+2028, U+0085, form feeds and the like occur inside the lines of real
 corpora, and a reader that breaks there shifts every later pair. Files are read and written as a stream, so a
 corpus larger than memory works. Names ending in .gz, .xz and .zst are compressed; "-" is standard input or output.
+Fields of lines that are whole numbers are read by `parse_count`.
 """
 
 from __future__ import annotations
@@ -538,3 +539,11 @@ def write_lines(path: str | Path, lines: Iterable[str], *, keep_partial: bool = 
 def is_compressed(path: str | Path) -> bool:
     """Whether a file name has a compression suffix."""
     return Path(path).suffix in _READERS
+
+
+_COUNT = re.compile("[0-9]{1,15}")  # Python converts no more than 4,300 digits, and a float holds 15 exactly
+
+
+def parse_count(text: str) -> int | None:
+    """A whole number of at most 15 digits, 0 to 9; None for any other text."""
+    return int(text) if _COUNT.fullmatch(text) else None

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from sentencex import segment
 
 from dragoman.text.languages import base_language
+from dragoman.text.raw_lines import has_letter
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
-from dragoman.text.words import has_letter
 
 Span = tuple[int, int]
 """[start, end) in characters."""

@@ -1,4 +1,4 @@
-"""Vocabularies: segments to ids and back, the special symbols, ids as padded arrays, and what a new segment is like.
+"""Vocabularies: segments to ids and back, and the special symbols.
 
 The file is plain text: a first line with the format version and the number of entries, then an entry a line, in
 the order of their ids.
@@ -7,19 +7,12 @@ the order of their ids.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.errors import RunError
 from dragoman.stored_files import read_regular
-from dragoman.text.lines import replace_file
-from dragoman.text.words import parse_count
+from dragoman.text.lines import parse_count, replace_file
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -127,72 +120,3 @@ def _check(path: Path, lines: Sequence[str]) -> None:
         fault = "an entry occurs twice"
     if fault:
         raise RunError(f"{path}: damaged: {fault}; take the file from a copy of the run folder")
-
-
-class Padded(NamedTuple):
-    """Rows of ids, int64 [B, L], with PAD on the right, and their lengths, int64 [B]."""
-
-    ids: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-
-def pad(rows: Sequence[Sequence[int]], *, eos: bool = False) -> Padded:
-    """Pad rows of ids to the longest of them; with `eos`, EOS follows each row and counts in its length."""
-    lengths = np.array([len(row) for row in rows], np.int64)
-    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
-    return pad_slices(flat, np.cumsum(lengths) - lengths, lengths, eos=eos)
-
-
-def pad_slices(
-    flat: NDArray[np.integer[Any]], starts: NDArray[np.int64], lengths: NDArray[np.int64], *, eos: bool
-) -> Padded:
-    """Pad the rows flat[starts[b] : starts[b] + lengths[b]], as `pad` does.
-
-    A few array operations for all rows take a sixth of the time of a loop over them.
-    """
-    padded_lengths = lengths + eos
-    ids = np.full((len(lengths), int(padded_lengths.max(initial=0))), PAD, np.int64)  # [B, L]
-    columns = np.arange(ids.shape[1])
-    is_id = columns < lengths[:, None]  # [B, L]
-    ids[is_id] = flat[(starts[:, None] + columns)[is_id]]
-    if eos:
-        ids[np.arange(len(lengths)), lengths] = EOS
-    return Padded(ids, padded_lengths)
-
-
-SHORTEST_PART = 3
-"""Characters of a part of a longer segment; shorter ones are found in most words by chance."""
-
-
-def parts_of(segment: str, vocabulary: Vocabulary) -> list[int]:
-    """Return the ids of known segments whose meanings make up that of a new one; none where nothing is known.
-
-    They are the same word in other cases; else the characters of its compatibility decomposition (é: e and U+0301,
-    Ａ: A); else the longest known parts from left to right (Hundehütte: Hunde, Hütte).
-    """
-    for form in _cases(segment):
-        if form in vocabulary:
-            return vocabulary.ids([form])
-    if len(segment) == 1:
-        return _known(unicodedata.normalize("NFKD", segment), vocabulary)
-    found: list[str] = []
-    start = 0
-    while start <= len(segment) - SHORTEST_PART:
-        for end in range(len(segment), start + SHORTEST_PART - 1, -1):
-            part = next((form for form in _cases(segment[start:end]) if form in vocabulary), None)
-            if part is not None:
-                found.append(part)
-                start = end
-                break
-        else:
-            start += 1
-    return vocabulary.ids(found)
-
-
-def _cases(text: str) -> tuple[str, ...]:
-    """The text as it is, in small letters, with a capital, in capitals."""
-    return text, text.lower(), text.capitalize(), text.upper()
-
-
-def _known(text: str, vocabulary: Vocabulary) -> list[int]:
-    return vocabulary.ids([character for character in text if character in vocabulary])

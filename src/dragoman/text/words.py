@@ -1,4 +1,4 @@
-"""The words of raw lines, which alignment links count, lines without text, and words that are whole numbers.
+"""The words of raw lines, which alignment links count.
 
 Words are separated by spaces and tabs and by nothing else, as Moses, GIZA++ and fast_align separate them, so that links
 fit the same text in all of these. A no-break space ("10 000", "Bonjour !") or an ideographic space is part of a word.
@@ -20,11 +20,6 @@ from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 _WORD = re.compile("[^ \t]+")
 _BETWEEN_SPACES = re.compile(r"\S+")
 _LETTER_OR_REST = re.compile(f"[{LETTERS_WITHOUT_SPACES}]|[^{LETTERS_WITHOUT_SPACES}]+")
-# Neither whitespace nor a control character, nor one of zero width (zero-width spaces and joiners, directional and byte
-# order marks, soft hyphens).
-_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def raw_words(line: str) -> list[tuple[int, int]]:
@@ -95,44 +90,6 @@ def words_in(line: str) -> list[str]:
     return _WORD.findall(line)
 
 
-def has_letter(text: str) -> bool:
-    """Whether there is anything to translate: numbers and signs alone are not."""
-    return any(map(str.isalpha, text))
-
-
-def is_blank(line: str) -> bool:
-    """Whether a line counts as empty: it has nothing but spaces of any kind and characters that are not visible."""
-    return _VISIBLE.search(line) is None
-
-
-def printable(line: str) -> str:
-    """The line with a space for each control character, U+FFFD for half a surrogate pair; same length.
-
-    A blank line becomes an empty one: a no-break space is a piece in some lines, but no text where it is alone.
-    """
-    if is_blank(line):
-        return ""
-    if line.isprintable():  # several times as fast as the expression
-        return line
-    return _UNPRINTABLE.sub(_replacement, line)
-
-
-def _replacement(found: re.Match[str]) -> str:
-    return "\ufffd" if found[0] >= "\ud800" else " "
-
-
-def as_read(line: str) -> str:
-    """The line as segmentations read it: the same for lines that differ in control characters and outer spaces only.
-
-    That is the `printable` line without spaces at its ends. A tab stays, because it divides a lemma from its tags.
-    """
-    if line.isprintable():
-        return line.strip(" ")
-    if is_blank(line):
-        return ""
-    return "\t".join(_UNPRINTABLE.sub(_replacement, part) for part in line.split("\t")).strip(" ")
-
-
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
@@ -158,11 +115,3 @@ def _parser() -> Callable[[str], Any]:
 
     parse: Callable[[str], Any] = mecab_ko.Tagger("-Owakati").parse
     return parse
-
-
-_COUNT = re.compile("[0-9]{1,15}")  # Python converts no more than 4,300 digits, and a float holds 15 exactly
-
-
-def parse_count(text: str) -> int | None:
-    """A whole number of at most 15 digits, 0 to 9; None for any other text."""
-    return int(text) if _COUNT.fullmatch(text) else None

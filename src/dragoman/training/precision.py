@@ -16,7 +16,7 @@ from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.text.vocabulary import pad
+from dragoman.text.padding import pad
 
 SENTENCES, LENGTH = 64, 15
 """Size of the batch that is timed."""

@@ -24,11 +24,12 @@ from typing import NamedTuple
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.case_marks import CaseMarks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS
-from dragoman.text.words import is_blank, words_and_characters
+from dragoman.text.words import words_and_characters
 from dragoman.translation.source_encoding import bare_word
 
 ENDING = 3

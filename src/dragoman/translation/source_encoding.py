@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import Span
 from dragoman.engines.protocol import ConcurrentEngine, Engine, ThreadedEngine
 from dragoman.text.items import NAMES
+from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation, LetterSegmentation
 from dragoman.text.segmentation.protected import innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.spelling import TypingError
-from dragoman.text.vocabulary import UNK, Padded, pad
+from dragoman.text.vocabulary import UNK
 from dragoman.text.words import raw_words
 
 MAX_SEGMENTS = 1000

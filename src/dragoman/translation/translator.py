@@ -25,8 +25,8 @@ from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.items import MOST
+from dragoman.text.raw_lines import has_letter, is_blank
 from dragoman.text.side import TextSide
-from dragoman.text.words import has_letter, is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.confidence import ConfidenceModel
 from dragoman.translation.detokenisation import Detokeniser, unchanged_translation, unsearched_translation

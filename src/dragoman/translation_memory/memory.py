@@ -11,7 +11,8 @@ from rapidfuzz.distance import Levenshtein
 
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import GivenCorpora
-from dragoman.text.words import as_read, is_blank, words_and_characters
+from dragoman.text.raw_lines import as_read, is_blank
+from dragoman.text.words import words_and_characters
 from dragoman.translation_memory.similar import SimilarTexts
 
 LEAST = 0.75

@@ -13,7 +13,7 @@ from dragoman.errors import InputError
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.runs.opening import Run
 from dragoman.text.changes import CHANGES, ITEMS, insert
-from dragoman.text.words import is_blank
+from dragoman.text.raw_lines import is_blank
 from dragoman.translation.confidence import FILE, ConfidenceModel, features_of, fit
 
 LINES = 400

@@ -22,8 +22,9 @@ from dragoman.runs.exported import ExportFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.changes import wrong_sources
+from dragoman.text.padding import Padded, pad
 from dragoman.text.scripts import is_unsegmented
-from dragoman.text.vocabulary import PAD, Padded, pad
+from dragoman.text.vocabulary import PAD
 
 Verdict = Literal["yes", "weak", "no", "-"]
 """`-`: the question has no meaning for the model, or cannot be measured."""

@@ -28,10 +28,11 @@ from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_to
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
 from dragoman.text.languages import language_of_file
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
-from dragoman.text.words import is_blank, words_in
+from dragoman.text.words import words_in
 from dragoman.translation.result import Translation
 
 log = logging.getLogger(__name__)

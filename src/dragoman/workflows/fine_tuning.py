@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from dragoman.model.weights import extended_rows, load_weights, restore_weights
 from dragoman.progress import ProgressCallback
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import trained_folder
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.protected import (
     innermost,
@@ -31,15 +33,14 @@ from dragoman.text.segmentation.protected import (
 )
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import SPECIALS, UNK, parts_of
-from dragoman.text.words import is_blank
+from dragoman.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 UNKNOWN = 0.05
 """Share of unknown segments in the new text from which on the training begins with a warning."""
-
-
 MOST_NEW = 2000
 """Segments that a vocabulary gains at most."""
+SHORTEST_PART = 3
+"""Characters of a part of a longer segment; shorter ones are found in most words by chance."""
 
 Parts = Sequence[Sequence[int]]
 
@@ -175,6 +176,40 @@ def _most_frequent(counts: Counter[str], minimum: int) -> list[str]:
         each for each in counts.items() if each[1] >= minimum and not is_blank(each[0]) and each[0] not in SPECIALS
     ]
     return [segment for segment, _ in sorted(usual, key=lambda each: (-each[1], each[0]))[:MOST_NEW]]
+
+
+def parts_of(segment: str, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids of known segments whose meanings make up that of a new one; none where nothing is known.
+
+    They are the same word in other cases; else the characters of its compatibility decomposition (é: e and U+0301,
+    Ａ: A); else the longest known parts from left to right (Hundehütte: Hunde, Hütte).
+    """
+    for form in _cases(segment):
+        if form in vocabulary:
+            return vocabulary.ids([form])
+    if len(segment) == 1:
+        return _known(unicodedata.normalize("NFKD", segment), vocabulary)
+    found: list[str] = []
+    start = 0
+    while start <= len(segment) - SHORTEST_PART:
+        for end in range(len(segment), start + SHORTEST_PART - 1, -1):
+            part = next((form for form in _cases(segment[start:end]) if form in vocabulary), None)
+            if part is not None:
+                found.append(part)
+                start = end
+                break
+        else:
+            start += 1
+    return vocabulary.ids(found)
+
+
+def _cases(text: str) -> tuple[str, ...]:
+    """The text as it is, in small letters, with a capital, in capitals."""
+    return text, text.lower(), text.capitalize(), text.upper()
+
+
+def _known(text: str, vocabulary: Vocabulary) -> list[int]:
+    return vocabulary.ids([character for character in text if character in vocabulary])
 
 
 def unknown_segments(store: Store) -> tuple[str, bool]:

@@ -15,7 +15,7 @@ from dragoman.errors import InputError
 from dragoman.stored_files import decode_json
 from dragoman.text.interactive import open_interactive
 from dragoman.text.lines import read_lines
-from dragoman.text.words import is_blank
+from dragoman.text.raw_lines import is_blank
 from dragoman.translation.prepared_lines import TextConstraints
 
 PROMPT = "> "

@@ -26,9 +26,9 @@ from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import remove_unfinished
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
-from dragoman.text.words import is_blank
 from dragoman.training.loop import train
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.validation import Validators

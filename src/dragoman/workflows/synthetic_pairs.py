@@ -22,7 +22,8 @@ from dragoman.evaluation.metrics import bleu_tokens
 from dragoman.progress import Console
 from dragoman.requests.translation import BackTranslationRequest, DistillationRequest
 from dragoman.runs.opening import open_models
-from dragoman.text.words import is_blank, words_in
+from dragoman.text.raw_lines import is_blank
+from dragoman.text.words import words_in
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of

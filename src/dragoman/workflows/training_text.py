@@ -27,11 +27,11 @@ from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.text.items import PLACEHOLDERS, Items
 from dragoman.text.lines import not_found, replace_output, write_lines
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost, with_innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
-from dragoman.text.words import is_blank
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.training_steps import dropped_counts
 

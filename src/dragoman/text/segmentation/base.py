@@ -74,7 +74,7 @@ NONE: Entries = MappingProxyType({})
 class Segmentation(Protocol):
     """Segments raw lines into pieces, and joins pieces to text.
 
-    It takes any line: a blank line (`text/words.py`) has no pieces, control characters count as whitespace, and no
+    It takes any line: a blank line (`text/raw_lines.py`) has no pieces, control characters count as whitespace, and no
     piece contains a line end or a tab.
     """
 

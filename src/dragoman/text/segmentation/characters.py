@@ -16,8 +16,8 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.text.raw_lines import printable
 from dragoman.text.segmentation.base import NONE, SPACE_SYMBOL, Entries, Segments, save_description
-from dragoman.text.words import printable
 
 _PIECE = re.compile("[^ ]+")
 """Only U+0020 separates: a piece may contain other whitespace (a no-break space in a number), as in other tools."""

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
+from dragoman.text.raw_lines import printable
 from dragoman.text.segmentation.base import (
     NONE,
     SPACE_SYMBOL,
@@ -56,7 +57,6 @@ from dragoman.text.segmentation.case_marks import (
     restore_case,
 )
 from dragoman.text.vocabulary import SPECIALS, UNK
-from dragoman.text.words import printable
 
 _SAMPLE = 1_000_000  # lines; more hardly change the model
 _LONGEST = 10_000  # characters of a line that a model is trained on

@@ -15,8 +15,8 @@ from pathlib import Path
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from dragoman.text.languages import base_language
+from dragoman.text.raw_lines import printable
 from dragoman.text.segmentation.base import NONE, Entries, Segments, save_description
-from dragoman.text.words import printable
 
 # The normaliser does not change a line with none of these; its fifty substitutions cost as much as all the rest.
 _NORMALISED = re.compile("[()`\"„“”–—´‘‚’…«»\xa0%:;]|''|  ")

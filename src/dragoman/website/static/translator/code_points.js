@@ -8,7 +8,7 @@ const IS_SPACE = new RegExp(`^[${SPACE}]$`, "u");
 const SPACES_AT_ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 const SPACES = new RegExp(`[${SPACE}]+`, "gu");
 const SPACES_APART = new RegExp(`[${SPACE}]`, "gu");
-// Neither white space nor a control character, nor one of zero width; as in text/words.py.
+// Neither white space nor a control character, nor one of zero width; as in text/raw_lines.py.
 const VISIBLE = new RegExp(
   `[^${SPACE}\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]`,
   "u",
