@@ -7,7 +7,7 @@ DragomanError            2    an error that the user can fix; the message says h
 ├── RunError                  a run folder: a missing part, a newer format, damaged weights
 ├── TrainingError             training cannot go on: the loss is not a number, nothing to train on
 ├── Interrupted          130  stopped by a signal, state saved
-└── OtherRankError       any  another rank of the training ended, and has told why; the command prints nothing
+└── OtherRankError       any  another rank of the training ended, and has printed why; the command prints nothing
 
 Any other exception is a bug and keeps its traceback (exit code 1).
 """

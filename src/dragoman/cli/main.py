@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import dragoman
-from dragoman.cli.shared.failures import resources_checked, told_once_under_torchrun
+from dragoman.cli.shared.failures import printed_once_under_torchrun, resources_checked
 from dragoman.cli.shared.parsing import Parser, Verb, spelt
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
 from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
@@ -60,7 +60,7 @@ class RequestVerb:
         """
         from dragoman.cli.shared.requests import parsed
 
-        with told_once_under_torchrun():
+        with printed_once_under_torchrun():
             return parsed(self.schema, options)
 
     def run(self, options: argparse.Namespace) -> None:
@@ -218,7 +218,7 @@ def _run(arguments: Sequence[str]) -> None:
         verb = VERBS[name]
         parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
         verb.add_options(parser)
-        with told_once_under_torchrun():
+        with printed_once_under_torchrun():
             options = parser.parse(rest)
         level = logging.ERROR if options.quiet else logging.WARNING
         logging.basicConfig(handlers=[Warnings()], level=level, force=True)

@@ -84,7 +84,7 @@ class SegmentJournal:
     def append(self, chunk: Sequence[Pair], segmented: SegmentedPairs) -> None:
         """Add the next chunk; once it is written it survives a kill of the process.
 
-        A disk that cannot take it is told once: the preparation goes on without a journal.
+        Where the disk cannot take it, one warning says so, and the preparation goes on without a journal.
         """
         if self._journal is None:
             return

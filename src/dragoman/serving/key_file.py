@@ -69,7 +69,7 @@ class KeyFile:
     def refresh(self) -> bool:
         """Read the file again if it has changed; returns whether `keys` are new.
 
-        A file that is gone or damaged is told in the log, once, and the keys stay as they were.
+        Where the file is gone or damaged, the log says so once, and the keys stay as they were.
         """
         now = self._look()
         if now == self._fingerprint:

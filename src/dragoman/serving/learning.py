@@ -17,7 +17,7 @@ import msgspec
 
 from dragoman.errors import DragomanError, RunError
 from dragoman.runs.opening import trained_folder
-from dragoman.serving.learning_messages import Asked, Told
+from dragoman.serving.learning_messages import LearnerCommand, LearnerReply
 from dragoman.serving.logs import event
 from dragoman.serving.memories import source_side
 from dragoman.serving.models import LanguagePair, ServedFolder
@@ -48,15 +48,15 @@ class LearningModel:
         self.memory = memory
         self.corrections: list[tuple[str, str]] = []
         self._generation = 0
-        """Counts how often some were taken out; weights that were told before are not those of what is left."""
+        """Counts how often some were taken out; weights that were sent before know them still."""
         self.learnt = 0
         """How many of them, from the first on, the weights know that translate."""
         self.taken_back: Sequence[int] = ()
         self.revision = 0
         """Counts the changes of these weights."""
         self._writing = threading.Lock()
-        self._asked: dict[int, tuple[Asked, asyncio.Future[Told]]] = {}
-        """What is not answered yet, also where nobody waits for the answer any more."""
+        self._unanswered: dict[int, tuple[LearnerCommand, asyncio.Future[LearnerReply]]] = {}
+        """Commands by their ids, also where nobody waits for the answer any more."""
         self._count = 0
         self._closed = False
         self._process, entries = self._started()
@@ -65,7 +65,7 @@ class LearningModel:
     def start(self, take_up: Callable[[bytes], Awaitable[None]]) -> asyncio.Task[None]:
         """Listen to the process; `take_up` receives new weights, in the task that is returned."""
         self._loop, self._take_up = asyncio.get_running_loop(), take_up
-        self._weights: asyncio.Queue[tuple[int, Told]] = asyncio.Queue()
+        self._weights: asyncio.Queue[tuple[int, LearnerReply]] = asyncio.Queue()
         threading.Thread(target=self._listen, daemon=True, name="learning").start()
         return asyncio.create_task(self._use_weights())
 
@@ -92,7 +92,7 @@ class LearningModel:
         Raises:
             Refusal: it is refused (400), or cannot be logged (503).
         """
-        return (await self._ask(Asked(0, "log", source, target))).number
+        return (await self._ask(LearnerCommand(0, "log", source, target))).number
 
     async def undo(self, number: int | None, source: str = "") -> None:
         """Take a correction out, or all; with `source` only if it is that of this text.
@@ -100,22 +100,24 @@ class LearningModel:
         Raises:
             Refusal: there is no such correction (404), or the log cannot be written (503).
         """
-        await self._ask(Asked(0, "undo all") if number is None else Asked(0, "undo", source, number=number))
+        await self._ask(
+            LearnerCommand(0, "undo all") if number is None else LearnerCommand(0, "undo", source, number=number)
+        )
 
-    async def _ask(self, asked: Asked) -> Told:
+    async def _ask(self, command: LearnerCommand) -> LearnerReply:
         self._count += 1
-        answer: asyncio.Future[Told] = self._loop.create_future()
-        self._asked[self._count] = asked, answer
-        await asyncio.to_thread(self._write, msgspec.msgpack.encode(asked._replace(id=self._count)))
-        told = await answer
-        if told.refusal:
-            raise invalid(told.refusal)
-        if told.missing:
-            raise Refusal(404, told.missing)
-        if told.error:
-            event("correction not logged", level=logging.ERROR, reason=told.error)
+        answer: asyncio.Future[LearnerReply] = self._loop.create_future()
+        self._unanswered[self._count] = command, answer
+        await asyncio.to_thread(self._write, msgspec.msgpack.encode(command._replace(id=self._count)))
+        reply = await answer
+        if reply.refusal:
+            raise invalid(reply.refusal)
+        if reply.missing:
+            raise Refusal(404, reply.missing)
+        if reply.error:
+            event("correction not logged", level=logging.ERROR, reason=reply.error)
             raise Refusal(503, "Corrections cannot be kept at the moment; try again later", retry_after=5)
-        return told
+        return reply
 
     def _write(self, content: bytes) -> None:
         with self._writing, suppress(BrokenPipeError):
@@ -130,12 +132,12 @@ class LearningModel:
         """
         command = [sys.executable, "-c", _PROGRAM, str(len(sys.path)), *sys.path, *self._command]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        told = _read(process)
-        if told is None or told.entries is None:
+        reply = _read(process)
+        if reply is None or reply.entries is None:
             process.kill()
             process.wait()
-            raise RunError("the process that learns has ended" if told is None else told.error)
-        return process, told.entries
+            raise RunError("the process that learns has ended" if reply is None else reply.error)
+        return process, reply.entries
 
     def _take(self, entries: list[tuple[str, str]]) -> None:
         self.corrections = entries
@@ -144,17 +146,17 @@ class LearningModel:
         self._generation += 1
 
     def _listen(self) -> None:
-        """Pass on what the process tells, in a thread; start another when it has ended."""
+        """Pass on what the process sends, in a thread; start another when it has ended."""
         while True:
-            told = _read(self._process)
+            reply = _read(self._process)
             if self._closed:
                 return
-            if told is None or (told.error and not told.id):
-                event("learning ended", level=logging.ERROR, reason=told.error if told else "its process was killed")
+            if reply is None or (reply.error and not reply.id):
+                event("learning ended", level=logging.ERROR, reason=reply.error if reply else "its process was killed")
                 self._call(self._fail)
                 self._restart()
             else:
-                self._call(self._receive, told)
+                self._call(self._receive, reply)
 
     def _restart(self) -> None:
         while not self._closed:
@@ -172,37 +174,37 @@ class LearningModel:
             self._loop.call_soon_threadsafe(function, *args)
 
     def _fail(self) -> None:
-        for number in list(self._asked):
-            self._receive(Told(number, error="the process that learns has ended"))
+        for number in list(self._unanswered):
+            self._receive(LearnerReply(number, error="the process that learns has ended"))
 
-    def _receive(self, told: Told) -> None:
-        if told.weights:
-            self._weights.put_nowait((self._generation, told))
+    def _receive(self, reply: LearnerReply) -> None:
+        if reply.weights:
+            self._weights.put_nowait((self._generation, reply))
             return
-        if told.entries is not None:
-            self._take(told.entries)
-        asked, answer = self._asked.pop(told.id)
-        if told.number:
-            self.memory.add(asked.source, asked.target)
-        if told.number > len(self.corrections):
-            self.corrections.append((as_read(asked.source), as_read(asked.target)))
+        if reply.entries is not None:
+            self._take(reply.entries)
+        command, answer = self._unanswered.pop(reply.id)
+        if reply.number:
+            self.memory.add(command.source, command.target)
+        if reply.number > len(self.corrections):
+            self.corrections.append((as_read(command.source), as_read(command.target)))
         if not answer.done():
-            answer.set_result(told)
+            answer.set_result(reply)
 
     async def _use_weights(self) -> None:
         while True:
-            generation, told = await self._weights.get()
+            generation, reply = await self._weights.get()
             if generation != self._generation:
                 continue
             try:
-                await self._take_up(told.weights)
+                await self._take_up(reply.weights)
             except DragomanError as error:
                 event("weights not taken up", level=logging.ERROR, reason=str(error))
                 continue
             self.revision += 1
             if generation == self._generation:
-                self.learnt, self.taken_back = told.learnt, told.taken_back
-            event("corrections learnt", corrections=told.learnt)
+                self.learnt, self.taken_back = reply.learnt, reply.taken_back
+            event("corrections learnt", corrections=reply.learnt)
 
 
 def start_learning(folders: Sequence[ServedFolder], device: str) -> dict[LanguagePair, LearningModel]:
@@ -224,7 +226,7 @@ def start_learning(folders: Sequence[ServedFolder], device: str) -> dict[Languag
     return found
 
 
-def _read(process: subprocess.Popen[bytes]) -> Told | None:
+def _read(process: subprocess.Popen[bytes]) -> LearnerReply | None:
     assert process.stdout is not None
     content = read(process.stdout)
-    return None if content is None else msgspec.msgpack.decode(content, type=Told)
+    return None if content is None else msgspec.msgpack.decode(content, type=LearnerReply)

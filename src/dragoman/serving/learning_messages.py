@@ -1,4 +1,4 @@
-"""What the server and the process that learns for it say to each other, as MessagePack; neither torch nor a model."""
+"""Messages between the server and the process that learns for it, as MessagePack; needs neither torch nor a model."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 
-class Asked(NamedTuple):
-    """What the server asks for."""
+class LearnerCommand(NamedTuple):
+    """What the server asks the process to do."""
 
     id: int
     what: Literal["log", "undo", "undo all"]
     source: str = ""
-    """To undo, the source that the correction has, or "" for whatever it has."""
+    """To undo, the source that the correction must have; "" for any."""
     target: str = ""
     number: int = 0
 
 
-class Told(NamedTuple):
-    """What the server is told: the answer to what it asked, or new weights."""
+class LearnerReply(NamedTuple):
+    """The answer to a command, or new weights."""
 
     id: int = 0
-    """0 where nothing was asked."""
+    """The id of the command; 0 where there was none."""
     number: int = 0
     refusal: str = ""
     """Why a correction is refused."""
     missing: str = ""
-    """What correction there is not."""
+    """The correction that does not exist."""
     error: str = ""
     """Why the log cannot be opened or written, or which fault of ours ends the process."""
     entries: list[tuple[str, str]] | None = None

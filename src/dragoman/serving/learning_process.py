@@ -1,6 +1,6 @@
 """The process that learns corrections for the server, at low priority.
 
-It logs a correction as soon as it comes, also while it learns an earlier one, and tells the server its weights whenever
+It logs a correction as soon as it comes, also while it learns an earlier one, and sends the server its weights whenever
 nothing waits. It ends when the server does, however that happens: its input ends. What is logged is then on disk.
 """
 
@@ -22,7 +22,7 @@ from dragoman.errors import DragomanError
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.learning.learner import BLOCK, Learner
 from dragoman.model.weights import packed_weights, weights_of
-from dragoman.serving.learning_messages import Asked, Told
+from dragoman.serving.learning_messages import LearnerCommand, LearnerReply
 from dragoman.serving.worker import read, write
 from dragoman.text.raw_lines import as_read
 
@@ -46,18 +46,18 @@ def main() -> None:
         with Learner(run, folder, device=cast("DeviceName", device), threads=THREADS, later=True) as learner:
             _Process(learner).run()
     except DragomanError as error:
-        _tell(Told(error=str(error)))
+        _send(LearnerReply(error=str(error)))
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        _tell(Told(error=" ".join([type(error).__name__, *(f"{one.filename}:{one.lineno}" for one in frames)])))
+        _send(LearnerReply(error=" ".join([type(error).__name__, *(f"{one.filename}:{one.lineno}" for one in frames)])))
 
 
-_telling = threading.Lock()
+_sending = threading.Lock()
 
 
-def _tell(told: Told) -> None:
-    with _telling, suppress(BrokenPipeError):
-        write(sys.stdout.buffer, msgspec.msgpack.encode(told))
+def _send(reply: LearnerReply) -> None:
+    with _sending, suppress(BrokenPipeError):
+        write(sys.stdout.buffer, msgspec.msgpack.encode(reply))
 
 
 class _Process:
@@ -65,64 +65,68 @@ class _Process:
         self._learner = learner
         self._changing = threading.Lock()
         """Held while corrections are logged or taken out."""
-        self._asked: SimpleQueue[Asked | None] = SimpleQueue()
+        self._waiting: SimpleQueue[LearnerCommand | None] = SimpleQueue()
         """What cannot be done while learning; None for a correction that was logged."""
 
     def run(self) -> None:
         learner = self._learner
-        _tell(Told(entries=self._entries()))
+        _send(LearnerReply(entries=self._entries()))
         threading.Thread(target=self._read, daemon=True).start()
-        told, since = 0, time.monotonic()
+        sent, since = 0, time.monotonic()
         while True:
             with suppress(Empty):
                 while True:
-                    asked = self._asked.get(block=told == learner.learnt == len(learner.corrections))
-                    if asked is not None and self._undo(asked):
-                        told = -1
+                    command = self._waiting.get(block=sent == learner.learnt == len(learner.corrections))
+                    if command is not None and self._undo(command):
+                        sent = -1
             learner.learn_next()
             waits = learner.learnt < len(learner.corrections)
-            if told != learner.learnt and (not waits or time.monotonic() - since > SECONDS):
+            if sent != learner.learnt and (not waits or time.monotonic() - since > SECONDS):
                 weights = packed_weights(weights_of(learner.run.model()))
                 taken_back = [block * BLOCK + place for block in learner.taken_back for place in range(1, BLOCK + 1)]
-                _tell(Told(learnt=learner.learnt, taken_back=taken_back, weights=weights))
-                told, since = learner.learnt, time.monotonic()
+                _send(LearnerReply(learnt=learner.learnt, taken_back=taken_back, weights=weights))
+                sent, since = learner.learnt, time.monotonic()
 
     def _read(self) -> None:
         """Log corrections as they come; end the process when the server has."""
         while (content := read(sys.stdin.buffer)) is not None:
-            asked = msgspec.msgpack.decode(content, type=Asked)
-            if asked.what == "log":
-                self._log(asked)
-                self._asked.put(None)
+            command = msgspec.msgpack.decode(content, type=LearnerCommand)
+            if command.what == "log":
+                self._log(command)
+                self._waiting.put(None)
             else:
-                self._asked.put(asked)
+                self._waiting.put(command)
         os._exit(0)
 
-    def _log(self, asked: Asked) -> None:
+    def _log(self, command: LearnerCommand) -> None:
         try:
             with self._changing:
-                _tell(Told(asked.id, self._learner.log(asked.source, asked.target)))
+                _send(LearnerReply(command.id, self._learner.log(command.source, command.target)))
         except RefusedCorrection as error:
-            _tell(Told(asked.id, refusal=str(error)))
+            _send(LearnerReply(command.id, refusal=str(error)))
         except DragomanError as error:
-            _tell(Told(asked.id, error=str(error)))
+            _send(LearnerReply(command.id, error=str(error)))
 
-    def _undo(self, asked: Asked) -> bool:
+    def _undo(self, command: LearnerCommand) -> bool:
         """Take corrections out; returns whether there are fewer."""
-        meant = [one.source for one in self._learner.corrections[max(asked.number - 1, 0) : asked.number]]
-        if asked.what == "undo" and (not meant or (asked.source and [as_read(asked.source)] != meant)):
-            _tell(Told(asked.id, missing=f"There is no correction {asked.number}" + " of this text" * bool(meant)))
+        meant = [one.source for one in self._learner.corrections[max(command.number - 1, 0) : command.number]]
+        if command.what == "undo" and (not meant or (command.source and [as_read(command.source)] != meant)):
+            _send(
+                LearnerReply(
+                    command.id, missing=f"There is no correction {command.number}" + " of this text" * bool(meant)
+                )
+            )
             return False
         try:
             with self._changing:
-                if asked.what == "undo all":
+                if command.what == "undo all":
                     self._learner.undo_all()
                 else:
-                    self._learner.undo(asked.number)
-                _tell(Told(asked.id, entries=self._entries()))
+                    self._learner.undo(command.number)
+                _send(LearnerReply(command.id, entries=self._entries()))
             return True
         except DragomanError as error:
-            _tell(Told(asked.id, error=str(error)))
+            _send(LearnerReply(command.id, error=str(error)))
             return False
 
     def _entries(self) -> list[tuple[str, str]]:

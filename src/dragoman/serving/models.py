@@ -257,7 +257,7 @@ class Models:
             try:
                 await self.get(pair)
             except Refusal:
-                continue  # logged; requests for it are told
+                continue  # logged; requests for it are refused with the reason
 
     async def refresh(self) -> None:
         """Take up the new weights of folders that have changed."""

@@ -135,7 +135,7 @@ class Journal:
     def close(self) -> None:
         """Close the file, which stays for the next start."""
         if self._file is not None:
-            with suppress(OSError):  # what could not be written was told by `append`
+            with suppress(OSError):  # `append` has reported what could not be written
                 self._file.close()
             self._file = None
 

@@ -30,7 +30,7 @@ _REPEATED = 2
 _FREQUENT = 10
 """Occurrences where the error is one of the less certain kinds."""
 _FEWEST = 15
-"""Words of a text of which a share can be told."""
+"""The fewest words of a text whose share of known words means something."""
 _LONG = 7
 """Letters of a word that may have a letter too many, or another in its place."""
 

@@ -84,7 +84,7 @@ def joined_ranks(
     Raises:
         ConfigError: the environment is incomplete, MASTER_PORT is used by another program, or a fact differs.
         TrainingError: nobody answers at MASTER_ADDR, or a rank does not come.
-        OtherRankError: another rank has failed, and told why.
+        OtherRankError: another rank has failed, and has printed why.
     """
     if _joined:
         yield _joined[-1]

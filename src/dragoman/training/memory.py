@@ -1,4 +1,4 @@
-"""Whether a model and its batches fit into the memory of the device: told before the text is read."""
+"""Whether a model and its batches fit into the memory of the device; asked before the text is read."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def translate_document_file(request: TranslationRequest) -> None:
     """
     console = Console(quiet=request.general.quiet)
     path = Path(request.files.input)
-    _opened(path, Languages())  # a damaged file is told before a model is loaded
+    _opened(path, Languages())  # refuses a damaged file before a model is loaded
     shortlist = not request.searching.no_shortlist
     models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
     translator = requested_translator(request, models)

@@ -62,7 +62,7 @@ FEW = 10_000
 SMALLER_VOCABULARY = 3000
 
 USUAL = f"preset: {SENTENCES}, because the text has sentences, and more than {FEW:,} pairs"
-"""The line for the usual case, which only those who ask are told."""
+"""The line for the usual case, which is printed only where it is asked for."""
 
 EXCEPTIONS = 0.1
 """Share of the lines that may be otherwise."""

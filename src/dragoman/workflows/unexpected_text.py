@@ -45,8 +45,8 @@ _ONE_LANGUAGE = ({"no", "nb", "nn"}, {"zh", "cmn"})
 
 def checked_lines(lines: Iterable[str], file: str | Path, name: str, run: Run) -> Iterator[str]:
     """Yield source lines of a file; warn where they are not in the source language of the run, which `name` names."""
-    told = _warn_of_names(name, run.config, {Path(file): "source"})
-    return _watched(lines, lambda line: (line, ""), name, run, told=told)
+    warned = _warn_of_names(name, run.config, {Path(file): "source"})
+    return _watched(lines, lambda line: (line, ""), name, run, warned=warned)
 
 
 def checked_pairs(pairs: Iterable[Pair], files: Sequence[str | Path], name: str, run: Run) -> Iterator[Pair]:
@@ -57,8 +57,8 @@ def checked_pairs(pairs: Iterable[Pair], files: Sequence[str | Path], name: str,
         name: what the message calls the run.
     """
     sides: dict[Path, SideName] = {Path(file): "target" if place else "source" for place, file in enumerate(files)}
-    told = _warn_of_names(name, run.config, sides if len(files) > 1 else {})
-    return _watched(pairs, lambda pair: (pair.source, pair.target), name, run, told=told)
+    warned = _warn_of_names(name, run.config, sides if len(files) > 1 else {})
+    return _watched(pairs, lambda pair: (pair.source, pair.target), name, run, warned=warned)
 
 
 def _warn_of_names(name: str, config: Config, files: Mapping[Path, SideName]) -> bool:
@@ -76,23 +76,23 @@ def _warn_of_names(name: str, config: Config, files: Mapping[Path, SideName]) ->
 
 
 def _watched(
-    items: Iterable[Item], sides: Callable[[Item], tuple[str, str]], name: str, run: Run, *, told: bool
+    items: Iterable[Item], sides: Callable[[Item], tuple[str, str]], name: str, run: Run, *, warned: bool
 ) -> Iterator[Item]:
     """Yield the items; once enough text has passed, compare it with the run, unless a warning was given already."""
     sources: list[str] = []
     targets: list[str] = []
     size = 0
     for item in items:
-        if not told:
+        if not warned:
             source, target = sides(item)
             sources.append(source)
             targets.append(target)
             size += len(source)
             if size >= MOST:
                 _warn_of_text(name, run, sources, targets)
-                told = True
+                warned = True
         yield item
-    if not told:
+    if not warned:
         _warn_of_text(name, run, sources, targets)
 
 

@@ -33,10 +33,10 @@ def resources_checked(command: str) -> Iterator[None]:
         lack = next(filter(None, map(_lack, _causes(error))), None)
         if lack is None:
             raise
-        told = DragomanError(f"{command}: {lack}")
+        in_one_line = DragomanError(f"{command}: {lack}")
         for note in getattr(error, "__notes__", ()):
-            told.add_note(note)
-        raise told from error
+            in_one_line.add_note(note)
+        raise in_one_line from error
 
 
 def _lack(error: BaseException) -> str | None:
@@ -64,8 +64,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 @contextmanager
-def told_once_under_torchrun() -> Iterator[None]:
-    """A block in which all processes on a machine make the same mistake: the first tells it.
+def printed_once_under_torchrun() -> Iterator[None]:
+    """A block in which all processes of a machine make the same mistake: only the first prints it.
 
     Raises:
         OtherRankError: in place of an error, on other ranks of this machine than its first.
@@ -84,6 +84,6 @@ def require_one_process(verb: str) -> None:
     Raises:
         ConfigError: torchrun has started more than one process.
     """
-    with told_once_under_torchrun():
+    with printed_once_under_torchrun():
         if os.environ.get("WORLD_SIZE", "1") != "1":
             raise ConfigError(f"{verb} trains in one process; start it without torchrun, or unset WORLD_SIZE")

@@ -71,8 +71,10 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         default = action.default
-        told = default in (None, False, "", argparse.SUPPRESS) or default == [] or "(default" in (action.help or "")
-        return action.help if told else f"{action.help} (default: %(default)s)"
+        is_stated = (
+            default in (None, False, "", argparse.SUPPRESS) or default == [] or "(default" in (action.help or "")
+        )
+        return action.help if is_stated else f"{action.help} (default: %(default)s)"
 
 
 class Verb(Protocol):
