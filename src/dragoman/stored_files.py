@@ -130,10 +130,10 @@ def decode_json(content: bytes | str, kind: type[Value]) -> Value:
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `$")
-        place = place.removesuffix("`").removeprefix(".")
+        problem, _, key = str(error).partition(" - at `$")
+        key = key.removesuffix("`").removeprefix(".")
         problem = problem.replace("`", "")
-        raise ValueError(f"{place}: {problem}" if place else problem) from None
+        raise ValueError(f"{key}: {problem}" if key else problem) from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ValueError(f"not JSON that can be read ({reason})") from None

@@ -52,14 +52,14 @@ def lock(descriptor: int) -> None:
     if sys.platform == "win32":
         import msvcrt
 
-        place = os.lseek(descriptor, 0, os.SEEK_CUR)
+        position = os.lseek(descriptor, 0, os.SEEK_CUR)
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError as error:
             raise BlockingIOError(error.errno, error.strerror) from None
         finally:
-            os.lseek(descriptor, place, os.SEEK_SET)
+            os.lseek(descriptor, position, os.SEEK_SET)
     elif fcntl is None:
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
     else:

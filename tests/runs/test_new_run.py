@@ -68,10 +68,10 @@ def test_a_run_is_marked(tmp_path: Path) -> None:
 
 def test_a_new_run_is_hidden_until_it_is_moved_into_place(tmp_path: Path) -> None:
     with NewRun(tmp_path / "runs" / "run", NEW) as new:
-        assert not new.place.config.exists()
+        assert not new.final.config.exists()
         assert new.folder.load_config() == NEW
         assert new.folder.text.is_dir()
-        assert new.take_place() == new.folder == new.place
+        assert new.take_place() == new.folder == new.final
     assert RunFolder(tmp_path / "runs" / "run").load_config() == NEW
     assert sorted(os.listdir(tmp_path / "runs" / "run")) == ["config.yaml", "run.json", "text"]
 

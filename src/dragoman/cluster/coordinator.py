@@ -123,8 +123,8 @@ class _Task:
     """Some units of a shard, as a pool computes them."""
 
     pending: _Pending
-    places: Sequence[int]
-    """The places of the units in the shard, from 0."""
+    indices: Sequence[int]
+    """The indices of the units in the shard, from 0."""
     losses: int = 0
 
 
@@ -179,9 +179,9 @@ class Coordinator:
                 output.waiting += 1
                 results = [None if unit.fault is None else Computed([""], failed=unit.fault) for unit in shard.units]
                 pending = _Pending(shard, output, results)
-                places = [place for place, result in enumerate(results) if result is None]
-                if places:
-                    yield _Task(pending, places)
+                indices = [index for index, result in enumerate(results) if result is None]
+                if indices:
+                    yield _Task(pending, indices)
                 else:
                     self._keep(pending)
             self._count_down(output)
@@ -189,7 +189,7 @@ class Coordinator:
     def _submit(self, task: _Task) -> None:
         self._tasks += 1
         self._running[self._tasks] = task
-        self._pool.submit(self._tasks, [task.pending.shard.units[place].value for place in task.places])
+        self._pool.submit(self._tasks, [task.pending.shard.units[index].value for index in task.indices])
 
     def _handle(self, done: Done) -> None:
         task = self._running.pop(done.task)
@@ -206,26 +206,26 @@ class Coordinator:
     def _handle_loss(self, task: _Task, reason: str) -> None:
         """Compute the units again: together, then in halves, until the one that ends its worker is found."""
         self._losses_in_a_row += 1
-        self._console.warning(f"a worker ended: {reason}; its {len(task.places):,} lines are computed again")
+        self._console.warning(f"a worker ended: {reason}; its {len(task.indices):,} lines are computed again")
         if self._losses_in_a_row > MAX_LOSSES_IN_A_ROW:
             raise RunError(
                 f"{self._losses_in_a_row} workers ended one after the other ({reason}); what is computed is kept; "
                 "start fewer workers if memory is short (--workers), and give the same command again"
             )
         task.losses += 1
-        middle = len(task.places) // 2
+        middle = len(task.indices) // 2
         if task.losses < MAX_LOSSES:
             self._again.append(task)
         elif middle:
-            for places in (task.places[:middle], task.places[middle:]):
-                self._again.append(_Task(task.pending, places, MAX_LOSSES - 1))
+            for indices in (task.indices[:middle], task.indices[middle:]):
+                self._again.append(_Task(task.pending, indices, MAX_LOSSES - 1))
         else:
-            value = task.pending.shard.units[task.places[0]].value
+            value = task.pending.shard.units[task.indices[0]].value
             self._add(task, [Computed.failure(value, f"its worker ended {task.losses} times ({reason})")])
 
     def _add(self, task: _Task, results: Sequence[Computed]) -> None:
-        for place, result in zip(task.places, results, strict=True):
-            task.pending.results[place] = result
+        for index, result in zip(task.indices, results, strict=True):
+            task.pending.results[index] = result
         if None not in task.pending.results:
             self._keep(task.pending)
 

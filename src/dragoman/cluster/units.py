@@ -184,7 +184,7 @@ class _ParsedLine(NamedTuple):
 
 
 def _parsed_lines(file: InputFile, stored: BinaryIO, parse: Callable[[str, str], Any]) -> Iterator[_ParsedLine]:
-    """Parse each line of a file; `parse` takes a line and its place, with which its messages begin."""
+    """Parse each line of a file; `parse` takes a line and its origin FILE:LINE, for messages."""
     for number, (line, fault) in enumerate(read_texts(file, stored), 1):
         parsed, where = None, f"{file.path}:{number}"
         if fault is None:

@@ -209,12 +209,12 @@ def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
     try:
         return msgspec.convert(values, schema)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `$.")
-    place = place.removesuffix("`")
+        problem, _, where = str(error).partition(" - at `$.")
+    where = where.removesuffix("`")
     value: Any = values
     keys = keys_of(schema)
     choices: tuple[str, ...] = ()
-    for name in re.findall(r"\w+", place):
+    for name in re.findall(r"\w+", where):
         if name.isdigit():  # of a list
             value = value[int(name)]
             continue
@@ -224,7 +224,7 @@ def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
         problem = "a language code of letters, such as de or pt-BR"
     types = problem.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
     expected = " | ".join(choices) or re.sub(r"[a-z]+", lambda word: _MEANINGS.get(word[0], word[0]), types)
-    raise ValueError(f"{place}: expected {expected}, not {quoted(value)}{no_choice(value, choices)}")
+    raise ValueError(f"{where}: expected {expected}, not {quoted(value)}{no_choice(value, choices)}")
 
 
 def _require_finite(section: Section, prefix: str = "") -> None:

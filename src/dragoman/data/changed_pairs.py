@@ -176,16 +176,16 @@ class PairChanges:
         if self._links is None and any(isinstance(KINDS[name], LinkedKind) for name in names):
             self._links = WordLinks(store, *self._sides)
         changed: dict[int, tuple[list[int], list[int]]] = {}
-        for place, (kind, seed) in enumerate(zip(kinds.tolist(), seeds.tolist(), strict=True)):
+        for index, (kind, seed) in enumerate(zip(kinds.tolist(), seeds.tolist(), strict=True)):
             if kind < len(names):
-                row = int(rows[place])
+                row = int(rows[index])
                 ids = store.source_ids(row), store.target_ids(row)
                 if (pair := self._changed(names[kind], *ids, random.Random(seed))) is not None:
-                    changed[place] = pair
+                    changed[index] = pair
         return ChangedPairs(
             rows,
-            _with_rows(store.source, rows, {place: source for place, (source, _) in changed.items()}),
-            _with_rows(store.target, rows, {place: target for place, (_, target) in changed.items()}),
+            _with_rows(store.source, rows, {index: source for index, (source, _) in changed.items()}),
+            _with_rows(store.target, rows, {index: target for index, (_, target) in changed.items()}),
             np.isin(np.arange(len(rows)), list(changed)),
         )
 
@@ -196,7 +196,7 @@ class PairChanges:
         return {name: int((kinds == kind).sum()) for kind, name in enumerate(self._shares)}
 
     def _draw(self, rows: int, epoch: int, pool: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[rows] the place of each pair's change in the shares, beyond them for none, and [rows] a seed for it."""
+        """[rows] the index of each pair's change in the shares, beyond them for none, and [rows] a seed for it."""
         draw = np.random.Generator(np.random.PCG64([self._seed, epoch, pool, 2]))
         bounds = np.cumsum(list(self._shares.values()))
         return np.searchsorted(bounds, draw.random(rows), side="right"), draw.integers(1 << 62, size=rows)
@@ -286,10 +286,10 @@ def _geometric(draw: random.Random, most: int) -> int:
 
 
 def _with_rows(side: RaggedIds, rows: NDArray[np.int64], changed: dict[int, list[int]]) -> RaggedIds:
-    """The lines `rows` of a side, with the `changed` ones at their places."""
+    """The lines `rows` of a side, with the `changed` ones at their indices."""
     lines = [side.ids[start : start + length] for start, length in zip(*side.places_of(rows), strict=True)]
-    for place, ids in changed.items():
-        lines[place] = np.array(ids, side.ids.dtype)
+    for index, ids in changed.items():
+        lines[index] = np.array(ids, side.ids.dtype)
     offsets = np.zeros(len(lines) + 1, np.int64)
     np.cumsum([len(line) for line in lines], out=offsets[1:])
     return RaggedIds(np.concatenate(lines), offsets)

@@ -135,7 +135,7 @@ def _chunk(text: bytes, segmented: SegmentedPairs) -> _Chunk:
 
 
 def _segmented(chunk: _Chunk) -> SegmentedPairs:
-    numbers = [np.frombuffer(array, "<i8" if place % 2 else "<u4") for place, array in enumerate(chunk.numbers)]
+    numbers = [np.frombuffer(array, "<i8" if index % 2 else "<u4") for index, array in enumerate(chunk.numbers)]
     source, target = (SegmentedLines(pieces, *numbers[2 * n : 2 * n + 2]) for n, pieces in enumerate(chunk.pieces))
     linked = SegmentLinks(numbers[4].reshape(-1, 2), numbers[5]) if len(numbers) > 4 else None
     return SegmentedPairs(source, target, linked)

@@ -373,11 +373,11 @@ def refers_to_files(graph: bytes | Path) -> bool:
         OSError: the file cannot be read, or is no regular file.
     """
     with _content(graph) as content:
-        place = content.find(_KEY)
-        while place >= 0:
-            if place and content[place - 1] in _LENGTHS:
+        position = content.find(_KEY)
+        while position >= 0:
+            if position and content[position - 1] in _LENGTHS:
                 return True
-            place = content.find(_KEY, place + 1)
+            position = content.find(_KEY, position + 1)
     return False
 
 

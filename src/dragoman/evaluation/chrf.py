@@ -28,9 +28,9 @@ def chrf_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Chr
     from dragoman.evaluation.metrics import chrf_metric  # imports sacreBLEU, which BLEU does not need
 
     distinct = list(dict.fromkeys(hypotheses))
-    place = {hypothesis: row for row, hypothesis in enumerate(distinct)}
+    row_of = {hypothesis: row for row, hypothesis in enumerate(distinct)}
     rows = chrf_metric().statistics_against(distinct, references).reshape(-1, SIZE)
-    return np.asarray(rows[[place[hypothesis] for hypothesis in hypotheses]])
+    return np.asarray(rows[[row_of[hypothesis] for hypothesis in hypotheses]])
 
 
 def chrf2(statistics: ChrfStatistics) -> NDArray[np.float64]:

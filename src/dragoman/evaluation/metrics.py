@@ -39,7 +39,7 @@ def _streams(references: Sequence[References]) -> list[list[str | None]]:
     """Return references as sacreBLEU takes them: first, second ... of all sentences, None where there is none."""
     lists = [reference_list(one) for one in references]
     most = max(map(len, lists), default=1)
-    return [[one[place] if place < len(one) else None for one in lists] for place in range(most)]
+    return [[one[index] if index < len(one) else None for one in lists] for index in range(most)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,11 @@ def expected_utilities(candidates: Sequence[str], weights: ArrayLike, utility: U
 
     `weights` [n] are those of the candidates; their sum is above 0.
     """
-    place: dict[str, int] = {}
-    places = np.array([place.setdefault(candidate, len(place)) for candidate in candidates])
-    shares = np.bincount(places, weights=np.asarray(weights, dtype=np.float64))
-    expected = utility(list(place)) @ (shares / shares.sum())  # [d, d] @ [d] -> [d], d distinct candidates
-    return np.asarray(expected[places])  # [d] -> [n]
+    rows: dict[str, int] = {}
+    row_of = np.array([rows.setdefault(candidate, len(rows)) for candidate in candidates])
+    shares = np.bincount(row_of, weights=np.asarray(weights, dtype=np.float64))
+    expected = utility(list(rows)) @ (shares / shares.sum())  # [d, d] @ [d] -> [d], d distinct candidates
+    return np.asarray(expected[row_of])  # [d] -> [n]
 
 
 def by_expected_utility(candidates: Sequence[str], weights: Sequence[float], utility: Utility) -> list[int]:

@@ -141,7 +141,7 @@ def measure_robustness(
 ) -> Robustness:
     """Translate up to `SAMPLE` changed lines of a test set, and lines with items; score and count them.
 
-    Random numbers depend on the change and on the place of the line in the sample alone. References are changed like
+    Random numbers depend on the change and on the index of the line in the sample alone. References are changed like
     the sources where the translation is expected to be: a text in capitals is compared with references in capitals.
 
     Args:
@@ -151,7 +151,7 @@ def measure_robustness(
         other: lines of another text, all of which are translated.
     """
     shown = min(SAMPLE, len(pairs))
-    sample = [pairs[place * len(pairs) // shown] for place in range(shown)]
+    sample = [pairs[index * len(pairs) // shown] for index in range(shown)]
     changed = {name: _changed(name, change, sample) for name, change in CHANGES.items()}
     items = {
         **ITEMS,
@@ -183,19 +183,19 @@ class _ChangedPair(NamedTuple):
     references: tuple[str, ...]
 
 
-def _draw(name: str, place: int) -> random.Random:
-    return random.Random(f"{name} {place}")
+def _draw(name: str, index: int) -> random.Random:
+    return random.Random(f"{name} {index}")
 
 
 def _changed(name: str, change: Change, sample: Sequence[Pair]) -> list[_ChangedPair]:
     """The pairs whose source is altered."""
     lines = []
-    for place, pair in enumerate(sample):
-        source = change.change(pair.source, _draw(name, place))
+    for index, pair in enumerate(sample):
+        source = change.change(pair.source, _draw(name, index))
         if source != pair.source:
             references = reference_list(pair.references)
             if change.both_sides:
-                references = tuple(change.change(reference, _draw(name, place)) for reference in references)
+                references = tuple(change.change(reference, _draw(name, index)) for reference in references)
             lines.append(_ChangedPair(pair, source, references))
     return lines
 
@@ -203,8 +203,8 @@ def _changed(name: str, change: Change, sample: Sequence[Pair]) -> list[_Changed
 def _with_item(name: str, item: Item, sample: Sequence[Pair]) -> list[tuple[str, str]]:
     """Lines with an item, and the item of each."""
     lines: list[tuple[str, str]] = []
-    for place, pair in enumerate(sample if item.examples else ()):
-        example = _draw(name, place).choice(item.examples)
+    for index, pair in enumerate(sample if item.examples else ()):
+        example = _draw(name, index).choice(item.examples)
         if len(lines) < ITEM_LINES and (line := insert(pair.source, example)) is not None:
             lines.append((line, example))
     return lines

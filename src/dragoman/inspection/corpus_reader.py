@@ -43,16 +43,16 @@ def character_issues(line: str) -> dict[str, int]:
         found["invisible character"] = _INVISIBLE.search(line)
         found["mojibake"] = _mojibake(line)
         found["replacement character"] = _LOST.search(line)
-    places = {kind: match.start() for kind, match in found.items() if match is not None}
+    positions = {kind: match.start() for kind, match in found.items() if match is not None}
     if not unicodedata.is_normalized("NFC", line):  # at once for ASCII
         composed = unicodedata.normalize("NFC", line)
-        places["decomposed letter"] = next(at for at, letter in enumerate(line) if composed[at : at + 1] != letter)
-    return places
+        positions["decomposed letter"] = next(at for at, letter in enumerate(line) if composed[at : at + 1] != letter)
+    return positions
 
 
-def around(line: str, place: int) -> str:
+def around(line: str, position: int) -> str:
     """Return a few characters on both sides of a position, control characters as escapes."""
-    return escaped(line[max(0, place - 10) : place + 15]).strip()
+    return escaped(line[max(0, position - 10) : position + 15]).strip()
 
 
 def has_composed_letter(line: str) -> bool:
@@ -111,8 +111,8 @@ class Chunk(NamedTuple):
     """Number of pairs, bad ones included."""
     pairs: list[Pair]
     """Those in UTF-8."""
-    places: list[int]
-    """Their places in the corpus."""
+    positions: list[int]
+    """Their positions in the corpus."""
     bad: list[BadPair]
 
 
@@ -145,33 +145,33 @@ class CorpusReader:
         """
         self._files.clear()
         self.first_bad = None
-        place = 0
+        position = 0
         noticed: list[UndecodableLine] = []
         for files in self._corpora:
             pairs = read_pairs([files], on_undecodable=noticed.append)
-            pairs = islice(pairs, None if self._limit is None else self._limit - place)
-            while (chunk := self._chunk(pairs, noticed, files, place)).size:
-                place += chunk.size
+            pairs = islice(pairs, None if self._limit is None else self._limit - position)
+            while (chunk := self._chunk(pairs, noticed, files, position)).size:
+                position += chunk.size
                 yield chunk
 
     def _chunk(self, pairs: Iterator[Pair], noticed: list[UndecodableLine], files: Sequence[Path], start: int) -> Chunk:
         """The next pairs; `noticed` has the bad lines of the latest one."""
         chunk = Chunk(start, 0, [], [], [])
-        place = start
-        for place, pair in enumerate(islice(pairs, CHUNK), start + 1):
+        position = start
+        for position, pair in enumerate(islice(pairs, CHUNK), start + 1):
             if noticed:
                 chunk.bad.append(self._bad_pair(pair, noticed))
                 noticed.clear()
             else:
                 chunk.pairs.append(pair)
-                chunk.places.append(place - 1)
+                chunk.positions.append(position - 1)
         if len(files) == 1:
             lines = [[pair.source + pair.target for pair in chunk.pairs]]
         else:
             lines = [[pair.source for pair in chunk.pairs], [pair.target for pair in chunk.pairs]]
         for path, lines_of_file in zip(files, lines, strict=True):
             self._files[str(path)].other_lines_beyond_ascii += sum(not line.isascii() for line in lines_of_file)
-        return chunk._replace(size=place - start)
+        return chunk._replace(size=position - start)
 
     def _bad_pair(self, pair: Pair, lines: Sequence[UndecodableLine]) -> BadPair:
         self.first_bad = self.first_bad or lines[0]

@@ -107,7 +107,7 @@ def inspect_corpus(
     for chunk in reader.chunks():
         counting.add(chunk)
         progress(counting.pairs)
-    if not counting.places:
+    if not counting.positions:
         assert reader.first_bad is not None
         raise undecodable(reader.first_bad)
     source, target = counting.sides
@@ -131,7 +131,9 @@ def inspect_corpus(
         held_out=sets,
         subwords=None
         if subwords is None
-        else subword_facts((pair for chunk in reader.chunks() for pair in chunk.pairs), len(counting.places), subwords),
+        else subword_facts(
+            (pair for chunk in reader.chunks() for pair in chunk.pairs), len(counting.positions), subwords
+        ),
     )
 
 
@@ -173,14 +175,14 @@ class _CountingPass:
 
     def __init__(self) -> None:
         self.pairs = 0
-        self.places = array("q")
+        self.positions = array("q")
         """Places in the corpus of the pairs in UTF-8; all other counts are of these pairs alone."""
         self.sides = _CountedSide(), _CountedSide()
         self.lengths, self.repetition = Lengths(), Repetition()
 
     def add(self, chunk: Chunk) -> None:
         self.pairs += chunk.size
-        self.places.extend(chunk.places)
+        self.positions.extend(chunk.positions)
         source_words = self.sides[0].add([pair.source for pair in chunk.pairs])
         target_words = self.sides[1].add([pair.target for pair in chunk.pairs])
         for pair, source, target in zip(chunk.pairs, source_words, target_words, strict=True):
@@ -195,7 +197,7 @@ class _FindingPass:
         source, target = counting.sides
         self._source, self._target = train_classifiers((source.letters, target.letters), (source.sample, target.sample))
         self._findings, self._held_out = findings, held_out
-        self._places = counting.places
+        self._positions = counting.positions
         self._unlikely = counting.lengths.unlikely()
         self._longest = counting.lengths.longest_words()
         self._first = counting.repetition.first_places()
@@ -215,7 +217,7 @@ class _FindingPass:
             self._check_pair(number, pair)
             wrong_characters.append(self._check_characters(pair))
             for held in self._held_out:
-                held.compare(self._places[number], pair)
+                held.compare(self._positions[number], pair)
         self._done += len(chunk.pairs)
         source = self._source.classify([pair.source for pair in chunk.pairs])
         target = self._target.classify([pair.target for pair in chunk.pairs])
@@ -236,7 +238,7 @@ class _FindingPass:
         elif pair.source == pair.target and has_letter(pair.source):
             add("copied", pair)
         if self._first[number] != number:
-            add("repeated pair", pair, detail=f"first as pair {self._places[self._first[number]] + 1}")
+            add("repeated pair", pair, detail=f"first as pair {self._positions[self._first[number]] + 1}")
         if self._longest[number] > LONGEST:
             add("too long", pair, detail=f"{self._longest[number]} words")
         if self._unlikely[number]:
@@ -246,8 +248,8 @@ class _FindingPass:
         """Return whether there was a finding."""
         source, target = character_issues(pair.source), character_issues(pair.target)
         for kind in source.keys() | target.keys():
-            place = (pair.source, source[kind]) if kind in source else (pair.target, target[kind])
-            self._findings.add(kind, pair, _sides(kind in source, kind in target), around(*place))
+            position = (pair.source, source[kind]) if kind in source else (pair.target, target[kind])
+            self._findings.add(kind, pair, _sides(kind in source, kind in target), around(*position))
         return bool(source or target)
 
     def _check_languages(self, pair: Pair, source: Sequence[bool], target: Sequence[bool]) -> None:

@@ -54,7 +54,7 @@ class SideOverlap:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.duplicates: dict[int, Duplicate] = {}
-        """By place in the held-out set."""
+        """By index in the held-out set."""
         self._words = [folded_words(line) for line in lines]
         self._exact: defaultdict[int, list[int]] = defaultdict(list)
         self._index: defaultdict[str, list[int]] = defaultdict(list)
@@ -67,21 +67,21 @@ class SideOverlap:
     def prepare(self, counts: Mapping[str, int]) -> None:
         """Build the index; `counts` of folded training words define which words are rare."""
         self._counts = counts
-        for place, (line, words) in enumerate(zip(self.lines, self._words, strict=True)):
+        for index, (line, words) in enumerate(zip(self.lines, self._words, strict=True)):
             if not is_blank(line):
-                self._exact[digest(line)].append(place)
+                self._exact[digest(line)].append(index)
             for word in self._rarest(words):
-                self._index[word].append(place)
+                self._index[word].append(index)
 
     def compare(self, number: int, line: str) -> None:
         """Compare with training line `number`, from 0."""
-        for place in self._exact.get(digest(line), ()):
-            self._keep_better(place, Duplicate(number, 2.0))
+        for index in self._exact.get(digest(line), ()):
+            self._keep_better(index, Duplicate(number, 2.0))
         words = folded_words(line)
-        for place in {place for word in self._rarest(words) for place in self._index.get(word, ())}:
-            similarity = _similarity(self._words[place], words)
+        for index in {index for word in self._rarest(words) for index in self._index.get(word, ())}:
+            similarity = _similarity(self._words[index], words)
             if similarity:
-                self._keep_better(place, Duplicate(number, similarity))
+                self._keep_better(index, Duplicate(number, similarity))
 
     def count(self, *, exact: bool) -> int:
         """The number of exact duplicates, or of near ones."""
@@ -92,10 +92,10 @@ class SideOverlap:
         in_order = sorted(sorted(words), key=lambda word: self._counts.get(word, 0))
         return in_order[: len(words) - math.ceil(NEAR * len(words) - 1e-9) + 1]  # 1e-9: rounding of the product
 
-    def _keep_better(self, place: int, duplicate: Duplicate) -> None:
-        known = self.duplicates.get(place)
+    def _keep_better(self, index: int, duplicate: Duplicate) -> None:
+        known = self.duplicates.get(index)
         if known is None or duplicate.similarity > known.similarity:
-            self.duplicates[place] = duplicate
+            self.duplicates[index] = duplicate
 
 
 def _similarity(words: frozenset[str], others: frozenset[str]) -> float:

@@ -43,12 +43,12 @@ def _held_out_json(held: HeldOutSet) -> dict[str, Any]:
             "near": overlap.count(exact=False),
             "lines": [
                 {
-                    "origin": held.pairs[place].origin,
+                    "origin": held.pairs[index].origin,
                     "train_pair": duplicate.train + 1,
                     "exact": duplicate.exact,
                     "similarity": min(1.0, duplicate.similarity),
                 }
-                for place, duplicate in sorted(overlap.duplicates.items())
+                for index, duplicate in sorted(overlap.duplicates.items())
             ],
         }
         for side, overlap in held.sides.items()
@@ -176,10 +176,10 @@ def _held_out(held: HeldOutSet) -> str:
         exact, near = (
             [item for item in overlap.duplicates.items() if item[1].exact == exact] for exact in (True, False)
         )
-        for place, duplicate in (*exact[:2], *near[:2]):
+        for index, duplicate in (*exact[:2], *near[:2]):
             how = "same" if duplicate.exact else f"{100 * duplicate.similarity:.0f} % common words"
-            lines.append(f"  {held.pairs[place].origin}, {side}: {how} as training pair {duplicate.train + 1:,}")
-            lines.append(_shown(overlap.lines[place]))
+            lines.append(f"  {held.pairs[index].origin}, {side}: {how} as training pair {duplicate.train + 1:,}")
+            lines.append(_shown(overlap.lines[index]))
     return "\n".join([columns(rows), *lines, *_findings(held.findings)])
 
 

@@ -21,7 +21,7 @@ class Guard:
     def __init__(self, run: Run, dev: Sequence[Pair], tokenizer: Tokenizer) -> None:
         """`run` has the weights of the base run."""
         shown = min(LINES, len(dev))
-        self._pairs = [dev[place * len(dev) // shown] for place in range(shown)]
+        self._pairs = [dev[index * len(dev) // shown] for index in range(shown)]
         self._translator = run.translator(run.config.search.replaced(beam=1, search_again=False))
         self._tokenizer = tokenizer
         self._before = self._bleu()

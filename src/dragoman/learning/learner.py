@@ -220,7 +220,7 @@ class Learner:
         source, target = as_read(source), as_read(target)
         require_learnable(source, target, self._encoded(source, target), self.run.config)
         entries = self._log.entries
-        last = next((place for place in reversed(range(len(entries))) if entries[place].source == source), None)
+        last = next((index for index in reversed(range(len(entries))) if entries[index].source == source), None)
         if last is not None and entries[last].target == target:
             return last + 1
         self._log.append(Correction(source, target, self._base_digest, len(self._text)))

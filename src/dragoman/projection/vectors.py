@@ -122,13 +122,13 @@ def _encoded(
             unknown,
             len(lines),
         )
-    full = sorted((place for place, ids in enumerate(sources) if ids), key=lambda place: len(sources[place]))
+    full = sorted((index for index, ids in enumerate(sources) if ids), key=lambda index: len(sources[index]))
     vectors: list[NDArray[np.float32] | None] = [None] * len(lines)
     for start in range(0, len(full), BATCH):  # lines of similar lengths, to reduce padding
-        places = full[start : start + BATCH]
-        source, lengths = pad([sources[place] for place in places], eos=run.engine.source_eos)
-        for place, vector in zip(places, encode(model, source, lengths), strict=True):
-            vectors[place] = vector
+        indices = full[start : start + BATCH]
+        source, lengths = pad([sources[index] for index in indices], eos=run.engine.source_eos)
+        for index, vector in zip(indices, encode(model, source, lengths), strict=True):
+            vectors[index] = vector
     return _points(lines, vectors)
 
 

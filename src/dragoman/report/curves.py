@@ -140,8 +140,8 @@ def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: S
     for number, metric in enumerate(metrics):
         lines = {
             name: [
-                (float(place), score.value)
-                for place, part in enumerate(of_system)
+                (float(index), score.value)
+                for index, part in enumerate(of_system)
                 for score in part.scores
                 if score.name == metric
             ]
@@ -151,8 +151,8 @@ def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: S
             f"slices{number}-{re.sub('[^a-zA-Z0-9_]+', '-', slicing)}",
             lines,
             slicing.partition(",")[0],
-            x_words={float(place): part.label.replace("-", "–") for place, part in enumerate(parts)},
-            sizes={float(place): part.sentences for place, part in enumerate(parts)},
+            x_words={float(index): part.label.replace("-", "–") for index, part in enumerate(parts)},
+            sizes={float(index): part.sentences for index, part in enumerate(parts)},
         )
         curves.append(Curve(metric, Markup(draw(chart))))
     return curves

@@ -73,12 +73,12 @@ def pack(
                     {
                         "x": visible(sample.translation),
                         "j": _words(sample.translation, sample.target_words),
-                        "c": scores[place][row],
-                        "a": kept[place] is not None,
+                        "c": scores[index][row],
+                        "a": kept[index] is not None,
                         "p": _windows(sample),
-                        **({} if place == 0 else _differences(sample, first)),
+                        **({} if index == 0 else _differences(sample, first)),
                     }
-                    for place, sample in enumerate(samples)
+                    for index, sample in enumerate(samples)
                 ],
             }
         )

@@ -44,13 +44,13 @@ class NewRun:
                 remove them.
             outputs: files that the command writes in addition to the run.
         """
-        self.place = RunFolder(Path(path))
+        self.final = RunFolder(Path(path))
         """The final folder of the run."""
-        self.folder = self.place
+        self.folder = self.final
         """The current folder of the run: inside the block a hidden folder, until `take_place`."""
         self._config = config
         self._overwrite, self._inputs, self._outputs = overwrite, [*inputs, *noted_inputs()], outputs
-        self._prepared = PreparedFolder(self.place.path, is_part)
+        self._prepared = PreparedFolder(self.final.path, is_part)
         self._files, self._preparation = ExitStack(), ExitStack()
 
     def __enter__(self) -> NewRun:
@@ -61,7 +61,7 @@ class NewRun:
             ConfigError: an output is inside a part of the run.
         """
         self._require_free()
-        path = self.place.path
+        path = self.final.path
         with ExitStack() as files:
             try:
                 if os.path.lexists(path) and not os.path.isdir(path):
@@ -89,7 +89,7 @@ class NewRun:
     @property
     def segments(self) -> Path:
         """The file for text that is segmented, which a kill leaves for the next start; removed by `take_place`."""
-        return segments_of(self.place.path)
+        return segments_of(self.final.path)
 
     def take_place(self) -> RunFolder:
         """Move the run to its place, replacing an old run.
@@ -106,16 +106,16 @@ class NewRun:
             self._prepared.take_place(replace=True)
             self.segments.unlink(missing_ok=True)
         except OSError as error:
-            raise RunError(f"{self.place.path}: the new run cannot be moved into place: {error.strerror}") from None
+            raise RunError(f"{self.final.path}: the new run cannot be moved into place: {error.strerror}") from None
         self._preparation.close()  # which removes the old run
-        self.folder = self.place
-        return self.place
+        self.folder = self.final
+        return self.final
 
     def _require_free(self) -> None:
-        require_free(self.place.path, overwrite=self._overwrite, inputs=self._inputs)
+        require_free(self.final.path, overwrite=self._overwrite, inputs=self._inputs)
         for output in self._outputs:
-            if lies_in_parts(self.place.path, output):
-                raise ConfigError(f"{output}: is among the files of the run {self.place.path}; give another path")
+            if lies_in_parts(self.final.path, output):
+                raise ConfigError(f"{output}: is among the files of the run {self.final.path}; give another path")
 
 
 def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) -> None:

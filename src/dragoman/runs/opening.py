@@ -163,11 +163,11 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
     from dragoman.model.devices import choose_device, set_threads
     from dragoman.model.weights import load_weights, restore_weights
 
-    place = choose_device(device)
+    chosen_device = choose_device(device)
     set_threads(threads)
     model = assemble(config.model, len(source.vocabulary), len(target.vocabulary))
     restore_weights(model, load_weights(folder.weights), folder.weights)
-    engine = TorchEngine(model.to(place).eval())
+    engine = TorchEngine(model.to(chosen_device).eval())
     return Run(folder, config, source, target, engine, parameters(model), read_confidence(folder.path))
 
 

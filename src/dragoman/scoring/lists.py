@@ -110,17 +110,17 @@ def length_feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
 
 
 def add_features(
-    sentences: Iterable[NBestSentence], features: Sequence[tuple[str, Sequence[Feature]]], place: str
+    sentences: Iterable[NBestSentence], features: Sequence[tuple[str, Sequence[Feature]]], origin: str
 ) -> Iterator[list[NBestEntry]]:
     """The lists with a feature added for each of `features`, which has as many values as it has functions.
 
-    `place` is the name of the list in an error.
+    `origin` is the name of the list in an error.
 
     Raises:
         InputError: an entry already has a feature of this name.
     """
     functions = [function for _, group in features for function in group]
-    for_lists, *for_features = tee(_free_of(sentences, [name for name, _ in features], place), 1 + len(functions))
+    for_lists, *for_features = tee(_free_of(sentences, [name for name, _ in features], origin), 1 + len(functions))
     columns = [function(copy) for function, copy in zip(functions, for_features, strict=True)]
     for sentence, *values in zip(for_lists, *columns, strict=True):
         changed = list(sentence.entries)
@@ -130,13 +130,13 @@ def add_features(
         yield changed
 
 
-def _free_of(sentences: Iterable[NBestSentence], names: Sequence[str], place: str) -> Iterator[NBestSentence]:
+def _free_of(sentences: Iterable[NBestSentence], names: Sequence[str], origin: str) -> Iterator[NBestSentence]:
     for sentence in sentences:
         for entry in sentence.entries:
             for name in names:
                 if name in entry.features:
                     raise InputError(
-                        f"{place}: sentence {entry.sentence} has a feature {name} already; "
+                        f"{origin}: sentence {entry.sentence} has a feature {name} already; "
                         "give another name (--feature)"
                     )
         yield sentence

@@ -105,42 +105,42 @@ def format_value(value: float) -> str:
     return f"{value:.9g}"
 
 
-def parse_entry(line: str, place: str) -> NBestEntry:
-    """Parse a line of a list; `place` names it in error messages.
+def parse_entry(line: str, origin: str) -> NBestEntry:
+    """Parse a line of a list; `origin` names it in error messages.
 
     Raises:
         InputError: the line is malformed.
     """
     fields = tuple(line.split(BARS))
     if len(fields) < 4:
-        raise InputError(f"{place}: {len(fields)} of at least 4 fields between triple bars; expected `{_FORM}`")
+        raise InputError(f"{origin}: {len(fields)} of at least 4 fields between triple bars; expected `{_FORM}`")
     number = parse_count(fields[0].strip())
     if number is None:
-        raise InputError(f"{place}: the id {fields[0].strip()!r} is not a whole number from 0 on; expected `{_FORM}`")
-    total = parse_number(fields[3].strip(), place, "the total")
-    return NBestEntry(fields, number, _parse_features(fields[_FEATURES], place), total)
+        raise InputError(f"{origin}: the id {fields[0].strip()!r} is not a whole number from 0 on; expected `{_FORM}`")
+    total = parse_number(fields[3].strip(), origin, "the total")
+    return NBestEntry(fields, number, _parse_features(fields[_FEATURES], origin), total)
 
 
-def _parse_features(field: str, place: str) -> dict[str, tuple[float, ...]]:
+def _parse_features(field: str, origin: str) -> dict[str, tuple[float, ...]]:
     values: dict[str, list[float]] = {}
     name = None
     for token in field.split():
         if token[-1] in "=:" and len(token) > 1:
             name = token[:-1]
             if name in values:
-                raise InputError(f"{place}: two features are called {name}")
+                raise InputError(f"{origin}: two features are called {name}")
             values[name] = []
         elif name is None:
-            raise InputError(f"{place}: features begin with {token!r}, not with a name; expected `Name= value ...`")
+            raise InputError(f"{origin}: features begin with {token!r}, not with a name; expected `Name= value ...`")
         else:
-            values[name].append(parse_number(token, place, f"a value of the feature {name}"))
+            values[name].append(parse_number(token, origin, f"a value of the feature {name}"))
     for name, found in values.items():
         if not found:
-            raise InputError(f"{place}: the feature {name} has no value; expected `{name}= value`")
+            raise InputError(f"{origin}: the feature {name} has no value; expected `{name}= value`")
     return {name: tuple(found) for name, found in values.items()}
 
 
-def parse_number(text: str, place: str, what: str) -> float:
+def parse_number(text: str, origin: str, what: str) -> float:
     """Parse a finite number; error messages call it `what`.
 
     Raises:
@@ -151,7 +151,7 @@ def parse_number(text: str, place: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{place}: {what} is {text!r}, not a finite number")
+        raise InputError(f"{origin}: {what} is {text!r}, not a finite number")
     return value
 
 

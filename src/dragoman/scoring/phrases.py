@@ -58,18 +58,18 @@ class Row:
         return Row(fields, (*self.scores, *values))
 
 
-def parse_row(line: str, place: str) -> Row:
-    """Parse a line of a table; `place` names it in error messages.
+def parse_row(line: str, origin: str) -> Row:
+    """Parse a line of a table; `origin` names it in error messages.
 
     Raises:
         InputError: the line is malformed.
     """
     fields = tuple(line.split(BARS))
     if len(fields) <= _SCORES:
-        raise InputError(f"{place}: {len(fields)} of at least 3 fields between triple bars; expected `{_FORM}`")
-    scores = tuple(parse_number(text, place, "a score") for text in fields[_SCORES].split())
+        raise InputError(f"{origin}: {len(fields)} of at least 3 fields between triple bars; expected `{_FORM}`")
+    scores = tuple(parse_number(text, origin, "a score") for text in fields[_SCORES].split())
     if not scores:
-        raise InputError(f"{place}: no scores in the third field; expected `{_FORM}`")
+        raise InputError(f"{origin}: no scores in the third field; expected `{_FORM}`")
     return Row(fields, scores)
 
 

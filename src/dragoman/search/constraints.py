@@ -135,14 +135,14 @@ class BatchConstraints:
         if not allowed.any():
             blocked[list(placeholders)] = True
             placeholders, allowed = (), np.zeros(0, np.int64)
-        for place in range(len(constraints)):
-            begun = prefixes[place] if prefixes else ()
+        for index in range(len(constraints)):
+            begun = prefixes[index] if prefixes else ()
             needed = len(begun)
             if phrases:
-                needed += phrases[place].progress(phrases[place].state(begun)).missing
+                needed += phrases[index].progress(phrases[index].state(begun)).missing
             if len(allowed):
-                needed += len(set(placeholders[: allowed[place]]) - set(begun))
-            longest[place] = max(longest[place], needed)
+                needed += len(set(placeholders[: allowed[index]]) - set(begun))
+            longest[index] = max(longest[index], needed)
         return cls(
             blocked,
             np.minimum(shortest, longest),

@@ -94,24 +94,26 @@ class PhraseConstraints:
 
     def _after(self, state: PhraseState, word: int, begins: int, *, ends: bool) -> PhraseState:
         return tuple(
-            phrase.after(place, word, begins, ends=ends) for place, phrase in zip(state, self._phrases, strict=True)
+            phrase.after(position, word, begins, ends=ends)
+            for position, phrase in zip(state, self._phrases, strict=True)
         )
 
     def progress(self, state: PhraseState) -> PhraseProgress:
         """How far a hypothesis in a state is."""
-        places = list(zip(state, self._phrases, strict=True))
-        appeared = [phrase for place, phrase in places if place >= len(phrase.ids)]
-        now = any(place == len(phrase.ids) for place, phrase in places)
-        absent = [(place, phrase) for place, phrase in places if place < len(phrase.ids)]
-        met = sum(len(phrase.ids) for phrase in appeared) + max((place for place, _ in absent if place > 0), default=0)
+        positions = list(zip(state, self._phrases, strict=True))
+        appeared = [phrase for position, phrase in positions if position >= len(phrase.ids)]
+        now = any(position == len(phrase.ids) for position, phrase in positions)
+        absent = [(position, phrase) for position, phrase in positions if position < len(phrase.ids)]
+        begun = max((position for position, _ in absent if position > 0), default=0)
+        met = sum(len(phrase.ids) for phrase in appeared) + begun
         missing = without = sum(phrase.needed for _, phrase in absent)
-        for place, phrase in absent:
-            if now and place > 0 and phrase.goes_on(place):
+        for position, phrase in absent:
+            if now and position > 0 and phrase.goes_on(position):
                 # To continue this phrase is to lose those that have appeared for now.
-                lost = sum(phrase.needed for place, phrase in places if place == len(phrase.ids))
+                lost = sum(phrase.needed for position, phrase in positions if position == len(phrase.ids))
             else:
                 lost = 0
-            missing = min(missing, without + lost - phrase.advance(place))
+            missing = min(missing, without + lost - phrase.advance(position))
         return PhraseProgress(met, missing)
 
     def outcomes(self, state: PhraseState) -> Outcomes:
@@ -131,15 +133,15 @@ class PhraseConstraints:
         """The ids that advance a missing phrase."""
         return {
             index
-            for place, phrase in zip(state, self._phrases, strict=True)
-            if place < len(phrase.ids)
-            for index in [phrase.space if place == INSIDE else phrase.ids[place]]
+            for position, phrase in zip(state, self._phrases, strict=True)
+            if position < len(phrase.ids)
+            for index in [phrase.space if position == INSIDE else phrase.ids[position]]
             if index is not None
         }
 
 
 def kinds(boundaries: WordBoundaries | None, size: int) -> NDArray[np.int64]:
-    """[V] the kind of each segment: its place in `Outcomes.others`."""
+    """[V] the kind of each segment: its position in `Outcomes.others`."""
     if boundaries is None:
         return np.zeros(size, np.int64)
     return 2 * boundaries.begins.astype(np.int64) + boundaries.ends
@@ -156,7 +158,7 @@ class _Phrase:
         self.space = None if boundaries is None or boundaries.begins[ids[0]] != LETTER else boundaries.space
         """What must precede it inside a word; None where it may begin anywhere."""
         self.needed = len(ids) + (self.space is not None)
-        """Segments with which it appears at any place."""
+        """Segments with which it appears at any position."""
         self._moves = [self._moves_after(matched) for matched in range(len(ids) + 1)]
 
     def _moves_after(self, matched: int) -> dict[int, int]:
@@ -174,21 +176,21 @@ class _Phrase:
         """Whether the phrase may begin after a segment."""
         return self.space is None or self._boundaries is None or not self._boundaries.ends[before]
 
-    def goes_on(self, place: int) -> bool:
-        """Whether the id at a place goes on with the word of the one before it."""
-        return self._boundaries is not None and self._boundaries.joins(self.ids[place - 1], self.ids[place])
+    def goes_on(self, position: int) -> bool:
+        """Whether the id at a position goes on with the word of the one before it."""
+        return self._boundaries is not None and self._boundaries.joins(self.ids[position - 1], self.ids[position])
 
-    def advance(self, place: int) -> int:
+    def advance(self, position: int) -> int:
         """The segments of `needed` that a state has behind it."""
-        return max(place, 0) + (self.space is not None and place != INSIDE)
+        return max(position, 0) + (self.space is not None and position != INSIDE)
 
-    def after(self, place: int, word: int, begins: int, *, ends: bool) -> int:
+    def after(self, position: int, word: int, begins: int, *, ends: bool) -> int:
         """The state after one more word, which begins and ends as `WordBoundaries` says."""
-        if place == len(self.ids) and not (begins == MARK or (begins == LETTER and self._ends)):
-            return place + 1
-        if place > len(self.ids):
-            return place
-        place = 0 if place == INSIDE else self._moves[place].get(word, 0)
-        if place == len(self.ids) and self._boundaries is None:
-            return place + 1
-        return INSIDE if place == 0 and self.space is not None and ends else place
+        if position == len(self.ids) and not (begins == MARK or (begins == LETTER and self._ends)):
+            return position + 1
+        if position > len(self.ids):
+            return position
+        position = 0 if position == INSIDE else self._moves[position].get(word, 0)
+        if position == len(self.ids) and self._boundaries is None:
+            return position + 1
+        return INSIDE if position == 0 and self.space is not None and ends else position

@@ -37,7 +37,7 @@ class GrowingSamples:
     length: int
     """Segments in each."""
     sentences: NDArray[np.int64]
-    """[R] places in the batch."""
+    """[R] indices in the batch."""
     numbers: NDArray[np.int64]
     """[R] the number of each among the samples of its sentence."""
     log_probabilities: NDArray[np.float64]
@@ -98,9 +98,9 @@ def sample(
         gained = np.where(closes, end_log_probabilities(step)[rows], gained)
         totals = samples.log_probabilities + gained
         scores = normalisation.score(totals, samples.length + 1)
-        for place in np.flatnonzero(finishes | closes).tolist():
-            ends[samples.sentences[place]][samples.numbers[place] - first] = End(
-                float(scores[place]), float(totals[place]), samples.length, int(rows[place]), bool(finishes[place])
+        for index in np.flatnonzero(finishes | closes).tolist():
+            ends[samples.sentences[index]][samples.numbers[index] - first] = End(
+                float(scores[index]), float(totals[index]), samples.length, int(rows[index]), bool(finishes[index])
             )
         going = np.flatnonzero(~(finishes | closes))
         samples = GrowingSamples(
@@ -120,18 +120,18 @@ def draw_until_different(
 ) -> list[list[Hypothesis]]:
     """Draw samples in rounds until each sentence has `count` that differ in at least one token.
 
-    `draw(places, first)` draws `count` samples, numbered from `first`, of each sentence at `places`. A sample that was
+    `draw(indices, first)` draws `count` samples, numbered from `first`, of each sentence at `indices`. One that was
     drawn before is left out. A sentence gets fewer samples if it lacks some after `ROUNDS` rounds. So the first k of
     its samples are those that it gets when k are drawn.
     """
     different: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(sentences)]
     for first in range(0, ROUNDS * count, count):
-        lacking = [place for place, hypotheses in enumerate(different) if len(hypotheses) < count]
+        lacking = [index for index, hypotheses in enumerate(different) if len(hypotheses) < count]
         if not lacking:
             break
-        for place, samples in zip(lacking, draw(lacking, first), strict=True):
+        for index, samples in zip(lacking, draw(lacking, first), strict=True):
             for hypothesis in samples:
-                different[place].setdefault(tuple(hypothesis.tokens), hypothesis)
+                different[index].setdefault(tuple(hypothesis.tokens), hypothesis)
     return [list(hypotheses.values())[:count] for hypotheses in different]
 
 

@@ -21,16 +21,16 @@ async def translate_markup(
     """The translations of documents or fragments of HTML, or of XML that is read in this way."""
     found = [RatedText(text, None) for text in texts]
 
-    async def translate_some(places: list[int], direction: Direction) -> None:
-        pair, own = direction.pair, [texts[place] for place in places]
+    async def translate_some(indices: list[int], direction: Direction) -> None:
+        pair, own = direction.pair, [texts[index] for index in indices]
         separate = not (await service.models.get(pair)).translator.attends
         lines = await service.workers.run(markup_sentences, own, pair.source, separate, MAX_SENTENCES, xml)
         sentences = await service.lines(lines, pair, finish=_packed)
         translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences, xml)
-        for place, text in zip(places, translated, strict=True):
-            found[place] = text
+        for index, text in zip(indices, translated, strict=True):
+            found[index] = text
 
-    await all_or_none(translate_some(places, directions[places[0]]) for places in by_pair(directions).values())
+    await all_or_none(translate_some(indices, directions[indices[0]]) for indices in by_pair(directions).values())
     return found
 
 

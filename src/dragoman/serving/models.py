@@ -157,7 +157,7 @@ def _hashable(value: object) -> object:
 
 
 @dataclass(eq=False)
-class _Place:
+class _ModelSlot:
     """A folder and its model, if it is loaded."""
 
     folder: ServedFolder
@@ -186,15 +186,15 @@ class Models:
         Raises:
             ConfigError: two folders have the same languages.
         """
-        self._places: dict[LanguagePair, _Place] = {}
+        self._slots: dict[LanguagePair, _ModelSlot] = {}
         for folder in folders:
-            if folder.pair in self._places:
-                first = self._places[folder.pair].folder.path
+            if folder.pair in self._slots:
+                first = self._slots[folder.pair].folder.path
                 raise ConfigError(
                     f"{first} and {folder.path}: both translate {folder.pair.source} into {folder.pair.target}; "
                     "serve one of them, or export an ensemble of both"
                 )
-            self._places[folder.pair] = _Place(folder)
+            self._slots[folder.pair] = _ModelSlot(folder)
         self._threads, self._budget, self._device = threads, budget, device
         self._memories = dict(memories or {})
         self._learnt: dict[LanguagePair, bytes] = {}
@@ -205,22 +205,22 @@ class Models:
     @property
     def pairs(self) -> list[LanguagePair]:
         """The languages of all models, loaded or not."""
-        return list(self._places)
+        return list(self._slots)
 
     @property
     def languages(self) -> list[str]:
         """The codes of all languages, sorted."""
-        return sorted({code for pair in self._places for code in pair})
+        return sorted({code for pair in self._slots for code in pair})
 
     @property
     def loading(self) -> bool:
         """Whether a model is being loaded that requests wait for."""
-        return any(place.loading is not None for place in self._places.values())
+        return any(slot.loading is not None for slot in self._slots.values())
 
     @property
     def loaded(self) -> list[LoadedModel]:
         """The models in memory."""
-        return [place.model for place in self._places.values() if place.model is not None]
+        return [slot.model for slot in self._slots.values() if slot.model is not None]
 
     def find(self, code: str) -> str | None:
         """The served language that a client means by a code, in any case, with or without a region; None if none is."""
@@ -237,21 +237,21 @@ class Models:
         Raises:
             Refusal: it cannot be loaded.
         """
-        place = self._places[pair]
-        place.last_used = time.monotonic()
-        if place.model is not None:
-            return place.model
-        if place.loading is None:
-            if time.monotonic() - place.failed_at < RETRY_SECONDS:
+        slot = self._slots[pair]
+        slot.last_used = time.monotonic()
+        if slot.model is not None:
+            return slot.model
+        if slot.loading is None:
+            if time.monotonic() - slot.failed_at < RETRY_SECONDS:
                 raise _cannot_load(pair)
-            place.loading = asyncio.create_task(self._load(place))
-        return await asyncio.shield(place.loading)  # loading goes on for others if this client leaves
+            slot.loading = asyncio.create_task(self._load(slot))
+        return await asyncio.shield(slot.loading)  # loading goes on for others if this client leaves
 
     async def load_all(self) -> None:
         """Load all models that the budget has room for."""
         room = float("inf") if self._budget is None else self._budget
-        for pair, place in self._places.items():
-            room -= place.folder.bytes()
+        for pair, slot in self._slots.items():
+            room -= slot.folder.bytes()
             if room < 0:
                 break
             try:
@@ -261,18 +261,18 @@ class Models:
 
     async def refresh(self) -> None:
         """Take up the new weights of folders that have changed."""
-        for place in self._places.values():
-            if place.model is None or place.loading is not None or place.folder.pair in self._learnt:
+        for slot in self._slots.values():
+            if slot.model is None or slot.loading is not None or slot.folder.pair in self._learnt:
                 continue
-            now = await self._in_thread(place.folder.fingerprint)
-            if now in (place.model.fingerprint, place.refused):
+            now = await self._in_thread(slot.folder.fingerprint)
+            if now in (slot.model.fingerprint, slot.refused):
                 continue
             try:
-                place.model = await self._in_thread(partial(self._open, place.folder))
-                event("model reloaded", model=str(place.folder.pair))
+                slot.model = await self._in_thread(partial(self._open, slot.folder))
+                event("model reloaded", model=str(slot.folder.pair))
             except (DragomanError, OSError) as error:
-                place.refused = now
-                event("model not reloaded", level=logging.ERROR, model=str(place.folder.pair), reason=str(error))
+                slot.refused = now
+                event("model not reloaded", level=logging.ERROR, model=str(slot.folder.pair), reason=str(error))
 
     async def take_up(self, pair: LanguagePair, weights: bytes) -> None:
         """Translate with other weights of a run from the next batch on, whatever becomes of its folder.
@@ -281,11 +281,11 @@ class Models:
             DragomanError: they do not fit.
         """
         self._learnt[pair] = weights
-        place = self._places[pair]
-        if place.loading is not None:  # perhaps with the weights before these
-            await asyncio.wait([place.loading])
-        if place.model is not None:
-            place.model = await self._in_thread(partial(_with_weights, place.model, weights))
+        slot = self._slots[pair]
+        if slot.loading is not None:  # perhaps with the weights before these
+            await asyncio.wait([slot.loading])
+        if slot.model is not None:
+            slot.model = await self._in_thread(partial(_with_weights, slot.model, weights))
 
     async def keep_fresh(self) -> None:
         """Look for changed folders until cancelled."""
@@ -300,35 +300,35 @@ class Models:
         """Let the loading thread end."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    async def _load(self, place: _Place) -> LoadedModel:
+    async def _load(self, slot: _ModelSlot) -> LoadedModel:
         began = time.monotonic()
         try:
             async with self._one_at_a_time:
-                self._make_room(place)
-                place.model = await self._in_thread(partial(self._open, place.folder))
+                self._make_room(slot)
+                slot.model = await self._in_thread(partial(self._open, slot.folder))
         except (DragomanError, OSError) as error:
-            place.failed_at = time.monotonic()
-            event("model not loaded", level=logging.ERROR, model=str(place.folder.pair), reason=str(error))
-            raise _cannot_load(place.folder.pair) from None
+            slot.failed_at = time.monotonic()
+            event("model not loaded", level=logging.ERROR, model=str(slot.folder.pair), reason=str(error))
+            raise _cannot_load(slot.folder.pair) from None
         finally:
-            place.loading = None
+            slot.loading = None
         seconds = round(time.monotonic() - began, 3)
-        event("model loaded", model=str(place.folder.pair), bytes=place.model.bytes, seconds=seconds)
-        return place.model
+        event("model loaded", model=str(slot.folder.pair), bytes=slot.model.bytes, seconds=seconds)
+        return slot.model
 
-    def _make_room(self, wanted: _Place) -> None:
+    def _make_room(self, wanted: _ModelSlot) -> None:
         """Drop the models that have not been used for longest until there is room for another."""
         if self._budget is None:
             return
-        for place in self._least_recent():
+        for slot in self._least_recent():
             if sum(model.bytes for model in self.loaded) + wanted.folder.bytes() <= self._budget:
                 return
-            place.model = None
-            event("model unloaded", model=str(place.folder.pair))
+            slot.model = None
+            event("model unloaded", model=str(slot.folder.pair))
 
-    def _least_recent(self) -> Iterator[_Place]:
-        loaded = [place for place in self._places.values() if place.model is not None]
-        yield from sorted(loaded, key=lambda place: place.last_used)
+    def _least_recent(self) -> Iterator[_ModelSlot]:
+        loaded = [slot for slot in self._slots.values() if slot.model is not None]
+        yield from sorted(loaded, key=lambda slot: slot.last_used)
 
     def _open(self, folder: ServedFolder) -> LoadedModel:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later

@@ -95,7 +95,7 @@ class _Job:
 class _Chosen(NamedTuple):
     length: int
     job: _Job
-    place: int
+    text_index: int
 
 
 class _Batch(NamedTuple):
@@ -137,7 +137,7 @@ class Scheduler:
         refusal = self.refusal()
         if refusal is not None:
             raise refusal
-        waiting = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        waiting = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         job = _Job(task, texts, [None] * len(texts), waiting, done)
         self._jobs[job] = None
@@ -188,13 +188,13 @@ class Scheduler:
         per_sentence = seconds / len(batch.sentences)
         self._seconds_per_sentence += SMOOTHING * (per_sentence - self._seconds_per_sentence)
         self.on_batch(len(batch.sentences), seconds)
-        for (_, job, place), answer in zip(batch.sentences, answers, strict=True):
+        for (_, job, index), answer in zip(batch.sentences, answers, strict=True):
             if job.done.done():
                 continue
             if isinstance(answer, Exception):
                 job.done.set_exception(answer)
                 continue
-            job.answers[place] = answer
+            job.answers[index] = answer
             job.left -= 1
             if job.left == 0:
                 job.done.set_result(job.answers)
@@ -211,19 +211,19 @@ class Scheduler:
         chosen = _alike(window, limit)
         taken: dict[_Job, set[int]] = {}
         for one in chosen:
-            taken.setdefault(one.job, set()).add(one.place)
-        for job, places in taken.items():
-            self._wait_for(job, [place for place in job.waiting if place not in places])
+            taken.setdefault(one.job, set()).add(one.text_index)
+        for job, indices in taken.items():
+            self._wait_for(job, [index for index in job.waiting if index not in indices])
             del self._jobs[job]
             if job.waiting:
                 self._jobs[job] = None  # to the end
         return _Batch(lane, chosen, max(one.length for one in chosen) * len(chosen) * rows)
 
-    def _wait_for(self, job: _Job, places: list[int]) -> None:
+    def _wait_for(self, job: _Job, indices: list[int]) -> None:
         """From now on these sentences of a request wait."""
         before = job.share
-        self.waiting += len(places) - len(job.waiting)
-        job.waiting = places
+        self.waiting += len(indices) - len(job.waiting)
+        job.waiting = indices
         self._counted += job.share - before
 
     def _window(self, first: _Job, most: float) -> Iterator[_Chosen]:
@@ -232,10 +232,10 @@ class Scheduler:
         total, turn = 0, 0
         while jobs and total < most:
             for job in jobs:
-                place = job.waiting[turn]
-                length = len(job.texts[place])
+                index = job.waiting[turn]
+                length = len(job.texts[index])
                 total += length
-                yield _Chosen(length, job, place)
+                yield _Chosen(length, job, index)
             turn += 1
             jobs = [job for job in jobs if turn < len(job.waiting)]
 
@@ -284,5 +284,5 @@ def _computed(sentences: list[_Chosen]) -> list[Any]:
 
 
 def _results(sentences: list[_Chosen]) -> list[Any]:
-    results = sentences[0].job.task.compute([one.job.texts[one.place] for one in sentences])
+    results = sentences[0].job.task.compute([one.job.texts[one.text_index] for one in sentences])
     return [one.job.task.finish(result) for one, result in zip(sentences, results, strict=True)]

@@ -184,12 +184,12 @@ def _linked(found: tuple[list[str], ScoredPair]) -> AlignedTranslation:
     weights = scored.compute_weights("characters")
     links = {} if weights is None else {one: other for other, one in heaviest_links(weights)}
     sources, targets = _words(source), _words(target)
-    places = {unit: place for place, unit in enumerate(sources)}
+    indices = {unit: index for index, unit in enumerate(sources)}
     return AlignedTranslation(
         target,
         list(sources.values()),
         list(targets.values()),
-        [places.get(links[unit]) if unit in links else None for unit in targets],
+        [indices.get(links[unit]) if unit in links else None for unit in targets],
     )
 
 

@@ -122,14 +122,14 @@ class Service:
         """
         found: list[list[str]] = [[text] for text in texts]
 
-        async def translate_some(pair: LanguagePair, places: list[int]) -> None:
-            own = [texts[place] for place in places]
+        async def translate_some(pair: LanguagePair, indices: list[int]) -> None:
+            own = [texts[index] for index in indices]
             spans, answers = await self.sentences(own, pair, n_best=n_best, finish=_texts)
-            for place, cuts, sentences in zip(places, spans, answers, strict=True):
+            for index, cuts, sentences in zip(indices, spans, answers, strict=True):
                 if cuts:
-                    found[place] = _joined(texts[place], cuts, sentences, n_best)
+                    found[index] = _joined(texts[index], cuts, sentences, n_best)
 
-        await all_or_none(translate_some(pair, places) for pair, places in by_pair(directions).items())
+        await all_or_none(translate_some(pair, indices) for pair, indices in by_pair(directions).items())
         return found
 
     async def sentences(
@@ -216,12 +216,12 @@ def _whole(text: str, spans: list[Span], memory: Memory) -> list[Span]:
 
 
 def by_pair(directions: Sequence[Direction]) -> dict[LanguagePair, list[int]]:
-    """The places of the texts that are to be translated, by their languages."""
-    places: dict[LanguagePair, list[int]] = {}
-    for place, direction in enumerate(directions):
+    """The indices of the texts that are to be translated, by their languages."""
+    indices: dict[LanguagePair, list[int]] = {}
+    for index, direction in enumerate(directions):
         if not direction.identical:
-            places.setdefault(direction.pair, []).append(place)
-    return places
+            indices.setdefault(direction.pair, []).append(index)
+    return indices
 
 
 async def all_or_none(parts: Any) -> list[Any]:

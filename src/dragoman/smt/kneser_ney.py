@@ -98,18 +98,20 @@ def _count(text: Numbers, vocabulary: int, order: int) -> list[_Counted]:
             everything == _BOS,
         )
     ]
-    numbers, places = text, np.arange(len(text))  # index and position of each n-gram that lies within a sentence
+    numbers, positions = text, np.arange(len(text))  # index and position of each n-gram that lies within a sentence
     for size in range(2, order + 1):
-        inside = (places + size <= len(text)) & (text[np.minimum(places + size - 2, len(text) - 1)] != _EOS)
-        of_place = np.zeros(len(text), np.int64)
-        of_place[places] = numbers
-        places = places[inside]
-        last = text[places + size - 1]
+        inside = (positions + size <= len(text)) & (text[np.minimum(positions + size - 2, len(text) - 1)] != _EOS)
+        of_position = np.zeros(len(text), np.int64)
+        of_position[positions] = numbers
+        positions = positions[inside]
+        last = text[positions + size - 1]
         keys, first, numbers, counts = np.unique(
-            of_place[places] * vocabulary + last, return_index=True, return_inverse=True, return_counts=True
+            of_position[positions] * vocabulary + last, return_index=True, return_inverse=True, return_counts=True
         )
-        suffixes = of_place[places[first] + 1]
-        counted.append(_Counted(keys // vocabulary, keys % vocabulary, suffixes, counts, text[places[first]] == _BOS))
+        suffixes = of_position[positions[first] + 1]
+        counted.append(
+            _Counted(keys // vocabulary, keys % vocabulary, suffixes, counts, text[positions[first]] == _BOS)
+        )
     return counted
 
 

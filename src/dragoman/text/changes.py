@@ -90,11 +90,11 @@ def add_invisible_characters(line: str, draw: random.Random) -> str:
     """Insert an invisible character into 15 % of the words, between two letters."""
 
     def changed(word: re.Match[str]) -> str:
-        places = [found.start() for found in _BETWEEN_LETTERS.finditer(word[0])]
-        if not places or draw.random() >= MISTYPED:
+        positions = [found.start() for found in _BETWEEN_LETTERS.finditer(word[0])]
+        if not positions or draw.random() >= MISTYPED:
             return word[0]
-        place = draw.choice(places)
-        return word[0][:place] + draw.choice(INVISIBLE) + word[0][place:]
+        position = draw.choice(positions)
+        return word[0][:position] + draw.choice(INVISIBLE) + word[0][position:]
 
     return re.sub(r"\S+", changed, line)
 
@@ -202,8 +202,8 @@ def insert(line: str, item: str) -> str | None:
     """
     words = raw_words(line)
     if len(words) >= 4:
-        place = words[len(words) // 2][0]
-        return f"{line[:place]}{item} {line[place:]}"
+        position = words[len(words) // 2][0]
+        return f"{line[:position]}{item} {line[position:]}"
     middle = len(line) // 2
     if len(LETTER_WITHOUT_SPACES.findall(line)) >= 8 and LETTER_WITHOUT_SPACES.match(line, middle):
         return line[:middle] + item + line[middle:]

@@ -94,7 +94,7 @@ KINDS: Mapping[ItemKind, KindOfItem] = {
         ("3.14", "1,234", "27.5", "2018"),
     ),
 }
-"""By name, in the order in which they are tried at a place. Numbers have two digits or more, the only kind whose
+"""By name, in the order in which they are tried at a position. Numbers have two digits or more, the only kind whose
 writing differs by language."""
 
 MOST = 9
@@ -260,9 +260,9 @@ class Items:
         """An item as the target language writes it: itself, but for the separators of numbers."""
         if not self._separators or not _NUMBER.fullmatch(item):
             return item
-        marks = {place: self._separators.get((mark, three), mark) for place, mark, three in _separators(item)}
+        marks = {position: self._separators.get((mark, three), mark) for position, mark, three in _separators(item)}
         digits = _DIGITS.findall(item)
-        return "".join(marks.get(place, "") + digit for place, digit in enumerate(digits))
+        return "".join(marks.get(position, "") + digit for position, digit in enumerate(digits))
 
 
 def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] = ()) -> str:
@@ -280,8 +280,8 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
         return match[1] if joined else match[0]
 
     restored, ended = "", False
-    for place, part in enumerate(_PLACEHOLDER.split(_TWO_PLACEHOLDERS.sub(between, text))):
-        if place % 2:
+    for position, part in enumerate(_PLACEHOLDER.split(_TWO_PLACEHOLDERS.sub(between, text))):
+        if position % 2:
             number = PLACEHOLDERS.index(part)
             written = items[number] if number < len(items) else NAMES[number]
             before, after = apart[number] if number < len(apart) else (False, False)
@@ -306,7 +306,10 @@ def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, .
     end = 0
     for (start, stop), placeholder in (*replaced, ((len(line), len(line)), "")):
         text += [line[end:start].translate(_OWN_CHARACTERS), placeholder]
-        spans += [*((place, place + 1) for place in range(end, start)), *([(start, stop)] if placeholder else [])]
+        spans += [
+            *((position, position + 1) for position in range(end, start)),
+            *([(start, stop)] if placeholder else []),
+        ]
         end = stop
     return Masked("".join(text), spans, items)
 
@@ -352,6 +355,6 @@ def _separators_of_pair(source: str, target: str) -> Iterator[tuple[Separator, s
     targets = {_key(match[0]): match[0] for match in _NUMBERS.finditer(target)}
     for match in _NUMBERS.finditer(source) if targets else ():
         if (other := targets.get(_key(match[0]))) is not None:
-            marks = {place: mark for place, mark, _ in _separators(other)}
-            for place, mark, three in _separators(match[0]):
-                yield (mark, three), marks.get(place, "")
+            marks = {position: mark for position, mark, _ in _separators(other)}
+            for position, mark, three in _separators(match[0]):
+                yield (mark, three), marks.get(position, "")

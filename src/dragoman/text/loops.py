@@ -58,7 +58,7 @@ def _repetitions(text: str, long: int) -> int:
 def _most(units: Sequence[str], long: int, *, characters: bool = False) -> int:
     """The largest number of times that a span of units stands in direct succession.
 
-    A span that is repeated holds the places of two neighbouring multiples of its length, so only these are compared.
+    A span that is repeated holds the positions of two neighbouring multiples of its length, so only these are compared.
 
     Args:
         units: words, or the `characters` of one run.
@@ -67,9 +67,9 @@ def _most(units: Sequence[str], long: int, *, characters: bool = False) -> int:
     most = 1
     length = 1
     while length * (most + 1) <= len(units):
-        place = 0
-        while place + length < len(units):
-            start, end = place, place + length
+        position = 0
+        while position + length < len(units):
+            start, end = position, position + length
             if units[start] == units[end]:
                 while start and units[start - 1] == units[start - 1 + length]:
                     start -= 1
@@ -78,6 +78,6 @@ def _most(units: Sequence[str], long: int, *, characters: bool = False) -> int:
                 one_character = length == 1 and len(units[start]) == 1
                 if end - start >= long or not (characters or one_character):
                     most = max(most, (end - start) // length)
-            place += length * max((end - place) // length, 1)
+            position += length * max((end - position) // length, 1)
         length += 1
     return most

@@ -65,14 +65,14 @@ def replace_sentences(text: str, spans: Sequence[Span], translations: Sequence[s
     is put between them.
     """
     result: list[str] = []
-    place = 0
+    position = 0
     for (start, end), translation in zip(spans, translations, strict=True):
-        between = text[place:start]
+        between = text[position:start]
         if not between and result and touches(result[-1], translation):
             between = " "
         result += [between, translation]
-        place = end
-    return "".join([*result, text[place:]])
+        position = end
+    return "".join([*result, text[position:]])
 
 
 def touches(before: str, after: str) -> bool:
@@ -85,20 +85,20 @@ def touches(before: str, after: str) -> bool:
 def _sentences(text: str, line: Span, language: str) -> list[Span]:
     """The sentences of a line, without the spaces around them."""
     found: list[Span] = []
-    place = line[0]
-    while place < line[1]:
-        window = text[place : min(place + WINDOW, line[1])]
+    position = line[0]
+    while position < line[1]:
+        window = text[position : min(position + WINDOW, line[1])]
         sentences = segment(base_language(language), window)
-        if place + len(window) < line[1]:  # the last sentence may go on, and the next window begins with it
+        if position + len(window) < line[1]:  # the last sentence may go on, and the next window begins with it
             last = sentences.pop()
             if not sentences:  # of one that fills the window, with its last part
-                sentences = [last[: _parts(text, (place, place + len(window)))[-1][0] - place]]
+                sentences = [last[: _parts(text, (position, position + len(window)))[-1][0] - position]]
         for sentence in sentences:
-            span = _stripped(text, (place, place + len(sentence)))
+            span = _stripped(text, (position, position + len(sentence)))
             if found and _goes_on(text, found[-1], span, language):
                 span = found.pop()[0], span[1]
             found.append(span)
-            place += len(sentence)
+            position += len(sentence)
     return found
 
 

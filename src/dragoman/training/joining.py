@@ -1,6 +1,6 @@
 """Joining the other ranks of a training that torchrun started.
 
-torchrun tells each process its place in the environment: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, and
+torchrun sets in the environment of each process: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, and
 TORCHELASTIC_RESTART_COUNT and TORCHELASTIC_USE_AGENT_STORE, which other launchers leave out. Nothing else is read.
 Without WORLD_SIZE, or with 1, a training has one process.
 """
@@ -35,8 +35,8 @@ _joined: list[Ranks] = []
 """The ranks of this process while it is in a block of `joined_ranks`; torch has one group a process, too."""
 
 
-class _Place(NamedTuple):
-    """The place of this process in the environment."""
+class _RankEnvironment(NamedTuple):
+    """What torchrun says about this process in its environment."""
 
     rank: int
     size: int
@@ -45,7 +45,7 @@ class _Place(NamedTuple):
     port: int
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> _Place | None:
+    def of(cls, environment: Mapping[str, str]) -> _RankEnvironment | None:
         """None for a training of one process.
 
         Raises:
@@ -89,14 +89,14 @@ def joined_ranks(
     if _joined:
         yield _joined[-1]
         return
-    place = _Place.of(os.environ)
-    if place is None:
+    own = _RankEnvironment.of(os.environ)
+    if own is None:
         yield ALONE
         return
     limit = timedelta(minutes=minutes)
-    store = _open_store(place, limit)
-    with Ranks(place.rank, place.size, store, limit) as ranks:
-        ranks.connect(_backend(place, gpu=gpu))
+    store = _open_store(own, limit)
+    with Ranks(own.rank, own.size, store, limit) as ranks:
+        ranks.connect(_backend(own, gpu=gpu))
         ranks.require_same(_code(), "install the same versions on all machines")
         ranks.require_same(facts or {}, remedy)
         _joined.append(ranks)
@@ -115,30 +115,30 @@ def _code() -> dict[str, str]:
     return {"dragoman (SHA-256 of its files)": digest.hexdigest()[:16], "torch": str(torch.__version__)}
 
 
-def _backend(place: _Place, *, gpu: bool) -> str:
+def _backend(own: _RankEnvironment, *, gpu: bool) -> str:
     if not gpu:
         return "gloo"
-    torch.cuda.set_device(place.local_rank % torch.cuda.device_count())
+    torch.cuda.set_device(own.local_rank % torch.cuda.device_count())
     return "cpu:gloo,cuda:nccl"
 
 
-def _open_store(place: _Place, limit: timedelta) -> Store:
+def _open_store(own: _RankEnvironment, limit: timedelta) -> Store:
     """Connect to the store at MASTER_ADDR; rank 0 opens it where nobody has yet."""
     # torchrun keeps its store when it starts the ranks again: what those before have said there, such as addresses that
     # nobody listens at any more, must not be heard again.
     attempt = f"dragoman/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
     if dist.is_initialized():
         return PrefixStore(attempt, _get_default_store())
-    hosts = place.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
-    at = f"MASTER_ADDR {place.address}, MASTER_PORT {place.port}"
+    hosts = own.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+    at = f"MASTER_ADDR {own.address}, MASTER_PORT {own.port}"
 
     def connect() -> TCPStore:
-        return TCPStore(place.address, place.port, place.size, hosts, limit, wait_for_workers=False)
+        return TCPStore(own.address, own.port, own.size, hosts, limit, wait_for_workers=False)
 
     try:
         if hosts:
             return PrefixStore(attempt, connect())
-        _await_listener(place.address, place.port, limit.total_seconds())
+        _await_listener(own.address, own.port, limit.total_seconds())
         return PrefixStore(attempt, _within(limit, connect))
     except (OSError, RuntimeError, ValueError) as error:  # torch's network errors are RuntimeErrors
         if hosts:

@@ -60,12 +60,12 @@ class CompletionPrefixes:
             placeholders=self.target.placeholders,
         )
         state, total, one = engine.start(source, lengths), 0.0, np.zeros(1, dtype=np.int64)
-        for place, token in enumerate([BOS, *ids]):
-            size = engine.vocabulary_size if place < len(ids) else min(MAX_CONTINUATIONS, engine.vocabulary_size)
+        for position, token in enumerate([BOS, *ids]):
+            size = engine.vocabulary_size if position < len(ids) else min(MAX_CONTINUATIONS, engine.vocabulary_size)
             step = engine.step(state, one, np.array([token], dtype=np.int64), size)
             state = step.state
-            if place < len(ids):
-                total += float(step.log_probabilities[0, step.tokens[0] == ids[place]].max(initial=-np.inf))
+            if position < len(ids):
+                total += float(step.log_probabilities[0, step.tokens[0] == ids[position]].max(initial=-np.inf))
         refuse_nan(step.log_probabilities)
         words = constraints.first_words(1)
         for token in ids:
@@ -85,9 +85,9 @@ def next_word(text: str, prefix: str) -> str:
     ('cat', 'cat')
     """
     prefix = prefix.rstrip() if text.startswith(prefix.rstrip()) else ""
-    place = len(prefix)
-    if place == len(text):
+    position = len(prefix)
+    if position == len(text):
         return ""
-    place += text[place] == " "
-    start = text.rfind(" ", 0, place) + 1
+    position += text[position] == " "
+    start = text.rfind(" ", 0, position) + 1
     return text[start:].partition(" ")[0]

@@ -40,15 +40,19 @@ class Detokeniser:
         segments = hypothesis.tokens[:-1]
         replacements = self._replacements(line, hypothesis)
         # Words that are <unk> to the model but have a known text: those of the forced prefix, and replaced ones.
-        known = {place: piece for place, piece in enumerate(line.prefix[: len(segments)]) if segments[place] == UNK}
+        known = {
+            position: piece for position, piece in enumerate(line.prefix[: len(segments)]) if segments[position] == UNK
+        }
         known |= {replacement.segment: replacement.target for replacement in replacements}
         tokens = self.target.vocabulary.pieces(segments)
-        pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
+        pieces = [known.get(position, piece) for position, piece in enumerate(tokens)]
         items, [part, *_] = line.source.items, line.source.parts
         spans = [span for piece, span in zip(part.pieces, part.offsets, strict=True) if piece in NAMES] if items else []
         joined = " ".join(self.target.segmentation.join(pieces).splitlines())
         text = restore(joined, items, stand_apart(line.text, spans))
-        known |= {place: items[NAMES.index(piece)] for place, piece in enumerate(tokens) if items and piece in NAMES}
+        known |= {
+            position: items[NAMES.index(piece)] for position, piece in enumerate(tokens) if items and piece in NAMES
+        }
         return Translation(
             source=line.text,
             text=text,
@@ -79,7 +83,7 @@ class Detokeniser:
 
     def _target_spans(self, hypothesis: Hypothesis, known: Mapping[int, str], text: str) -> list[Span]:
         segments = enumerate(hypothesis.tokens[:-1])
-        return surface_spans([known.get(place) or self._surface(segment) for place, segment in segments], text)
+        return surface_spans([known.get(position) or self._surface(segment) for position, segment in segments], text)
 
     def _alignment(
         self,
@@ -96,11 +100,11 @@ class Detokeniser:
             return []
         # A dictionary may give several words for one segment; each is linked as the segment is.
         surfaces = [
-            known[place].split() if place in known else [self._surface(segment)]
-            for place, segment in enumerate(hypothesis.tokens[:-1])
+            known[position].split() if position in known else [self._surface(segment)]
+            for position, segment in enumerate(hypothesis.tokens[:-1])
         ]
         spans = surface_spans([word for words in surfaces for word in words], text)
-        rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
+        rows = np.array([position for position, words in enumerate(surfaces) for _ in words], dtype=np.int64)
         return word_links(weights[rows], line.source.offsets, source_units, spans, target_units)
 
     def _weights(self, line: PreparedLine, hypothesis: Hypothesis) -> NDArray[np.float32] | None:
@@ -114,7 +118,9 @@ class Detokeniser:
         if self.unknown is None:
             return []
         weights, segments = self._weights(line, hypothesis), hypothesis.tokens[:-1]
-        unknown = [place for place, segment in enumerate(segments) if segment == UNK and place >= len(line.prefix)]
+        unknown = [
+            position for position, segment in enumerate(segments) if segment == UNK and position >= len(line.prefix)
+        ]
         if weights is None or not unknown:
             return []
         words = self.encoder.copied_words(line.text, line.source)
@@ -149,6 +155,6 @@ def unchanged_translation(line: PreparedLine, source: TextSide) -> Translation:
     masked = source.mask(line.text)
 
     def links(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
-        return [(place, place) for place in range(min(len(source_spans), len(target_spans)))]
+        return [(position, position) for position in range(min(len(source_spans), len(target_spans)))]
 
     return replace(unsearched_translation(line), text=restore(masked.text, masked.items), compute_alignment=links)

@@ -90,20 +90,20 @@ class Glossary:
         """Return the terms in a line, from left to right; a term that occurs twice is there twice."""
         words = _words(self._source.formed(line))
         found = []
-        place = 0
-        while place < len(words):
-            best = max(self._matches(words, place), key=lambda match: match[0], default=None)
+        position = 0
+        while position < len(words):
+            best = max(self._matches(words, position), key=lambda match: match[0], default=None)
             if best is None:
-                place += 1
+                position += 1
                 continue
             found.append(best[1])
-            place += len(best[1].words)
+            position += len(best[1].words)
         return found
 
-    def _matches(self, words: list[str], place: int) -> Iterator[tuple[tuple[int, int], Term]]:
-        """Yield the terms that match from `place` on, with (words, words that are not inflected)."""
-        for term in self._by_stem.get(_stem(words[place]), ()):
-            following = words[place : place + len(term.words)]
+    def _matches(self, words: list[str], position: int) -> Iterator[tuple[tuple[int, int], Term]]:
+        """Yield the terms that match from `position` on, with (words, words that are not inflected)."""
+        for term in self._by_stem.get(_stem(words[position]), ()):
+            following = words[position : position + len(term.words)]
             if len(following) == len(term.words):
                 exact = [_equal(wanted, word) for wanted, word in zip(term.words, following, strict=True)]
                 if all(

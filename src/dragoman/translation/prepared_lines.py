@@ -164,17 +164,17 @@ class LinePreparation:
         answer = None if constraints.prefix or constraints.phrases else self.memory.exact(text)
         return line._replace(answer=answer, near=partial(self.memory.near, text))
 
-    def _phrase_ids(self, phrase: str, place: str, items: Sequence[str] = ()) -> list[int]:
-        """The segments of a phrase that must appear in a translation; `place` says in a message who wants it."""
+    def _phrase_ids(self, phrase: str, origin: str, items: Sequence[str] = ()) -> list[int]:
+        """The segments of a phrase that must appear in a translation; `origin` names in a message what requires it."""
         ids, pieces, *_ = self.target.encode(phrase, items)
         if UNK in ids:
             raise InputError(
-                f"{place}: {phrase!r} cannot appear in a translation: the model does not know "
+                f"{origin}: {phrase!r} cannot appear in a translation: the model does not know "
                 f"{pieces[ids.index(UNK)]!r}; leave it out, or give a word of the target vocabulary"
             )
         for banned in self.banned:
             if any(ids[at : at + len(banned)] == banned for at in range(len(ids))):
-                raise InputError(f"{place}: {phrase!r} must appear in a translation, but is banned as well")
+                raise InputError(f"{origin}: {phrase!r} must appear in a translation, but is banned as well")
         return ids
 
 

@@ -105,7 +105,7 @@ class Translation:
         return self.links_between(raw_words(self.source), raw_words(self.text))
 
     def links_between(self, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
-        """(source place, target place) between units of the source line and of the text, given by their spans in
+        """(source position, target position) between units of the source line and of the text, given by their spans in
         characters; one for each target unit.
 
         Args:

@@ -80,8 +80,8 @@ class SourceEncoder(Protocol):
     def threads(self, count: int | None) -> AbstractContextManager[int]:
         """Compute on so many threads in a `with` block, as it was opened if None; gives the number of `workers`."""
 
-    def encode(self, text: str, place: str) -> EncodedLine:
-        """Segment a raw line; `place` is its name in a warning."""
+    def encode(self, text: str, origin: str) -> EncodedLine:
+        """Segment a raw line; `origin` is its name in a warning."""
 
     def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
         """Pad lines for a search or for forced decoding."""
@@ -135,8 +135,8 @@ class ModelSourceEncoder:
     def threads(self, count: int | None) -> AbstractContextManager[int]:
         return engine_threads([self._engine], count)
 
-    def encode(self, text: str, place: str) -> EncodedLine:
-        encoded = self._truncate(self._side.encode(text), place)
+    def encode(self, text: str, origin: str) -> EncodedLine:
+        encoded = self._truncate(self._side.encode(text), origin)
         return EncodedLine((encoded,), encoded.pieces, encoded.offsets)
 
     def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
@@ -161,15 +161,15 @@ class Truncator:
     def __init__(self) -> None:
         self._warned = False
 
-    def __call__(self, encoded: Encoded, place: str) -> Encoded:
-        """The first `MAX_SEGMENTS` segments of a line; `place` is its name in the warning."""
+    def __call__(self, encoded: Encoded, origin: str) -> Encoded:
+        """The first `MAX_SEGMENTS` segments of a line; `origin` is its name in the warning."""
         segments = len(encoded.ids)
         if segments <= MAX_SEGMENTS:
             return encoded
         if not self._warned:
             log.warning(
                 "%s has %d segments; such a line is truncated to its first %d (reported once)",
-                place,
+                origin,
                 segments,
                 MAX_SEGMENTS,
             )

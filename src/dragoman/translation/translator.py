@@ -456,30 +456,30 @@ class Translator:
         The first search only permits placeholders: most models write them by themselves, and to require them takes
         several times as long. Returns the lines, among which those that were searched again require their items.
         """
-        wanted = [place for place, n_best in enumerate(found) if any(map(lines[place].lacks_items, n_best))]
-        lines = [line.with_all_items() if place in wanted else line for place, line in enumerate(lines)]
-        wanted.sort(key=lambda place: lines[place].constraints.placeholders)
+        wanted = [index for index, n_best in enumerate(found) if any(map(lines[index].lacks_items, n_best))]
+        lines = [line.with_all_items() if index in wanted else line for index, line in enumerate(lines)]
+        wanted.sort(key=lambda index: lines[index].constraints.placeholders)
         while wanted:
             # The beam is kept for each number of items.
             beams = 1 + lines[wanted[-1]].constraints.placeholders
             size = max(1, MAX_ROWS // (beams * self._search.beam))
             part = wanted[-size:]
             del wanted[-size:]
-            for place, n_best in zip(part, translate([lines[place] for place in part], self._search), strict=True):
-                found[place] = n_best
+            for index, n_best in zip(part, translate([lines[index] for index in part], self._search), strict=True):
+                found[index] = n_best
         return lines
 
     def _search_again(self, lines: Sequence[PreparedLine], found: list[list[Translation]], translate: _Search) -> None:
         """Replace the translations of lines that loop or were truncated by those of further searches, if better."""
-        places = [place for place, n_best in enumerate(found) if any(faults(n_best))]
-        for order in self._repetition_orders if places else ():
+        indices = [index for index, n_best in enumerate(found) if any(faults(n_best))]
+        for order in self._repetition_orders if indices else ():
             search = search_without_repetition(self._search, order, attends=self.attends)
-            wanted = [place for place in places if any(faults(found[place]))]
-            again = translate([lines[place] for place in wanted], search) if wanted else []
-            for place, n_best in zip(wanted, again, strict=True):
-                found[place] = min(found[place], n_best, key=faults)  # the first of equals
-        for place in places:
-            found[place] = [replace(translation, searched_again=True) for translation in found[place]]
+            wanted = [index for index in indices if any(faults(found[index]))]
+            again = translate([lines[index] for index in wanted], search) if wanted else []
+            for index, n_best in zip(wanted, again, strict=True):
+                found[index] = min(found[index], n_best, key=faults)  # the first of equals
+        for index in indices:
+            found[index] = [replace(translation, searched_again=True) for translation in found[index]]
 
     @cached_property
     def _repetition_orders(self) -> Sequence[int]:
@@ -492,7 +492,7 @@ class Translator:
         if self._sampling is None or not self._sampling.distinct:
             return search(batch, n_best)
         drawn = draw_until_different(
-            lambda places, first: search([batch[place] for place in places], n_best, first), len(batch), n_best
+            lambda indices, first: search([batch[index] for index in indices], n_best, first), len(batch), n_best
         )
         self._warn_of_few_samples(batch, drawn, n_best)
         return drawn

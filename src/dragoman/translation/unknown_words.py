@@ -31,7 +31,7 @@ class Replacement(NamedTuple):
     """An unknown word that was replaced."""
 
     segment: int
-    """Its place among the target segments, from 0."""
+    """Its position among the target segments, from 0."""
     source: str
     """The source word."""
     target: str
@@ -66,13 +66,13 @@ class UnknownWordReplacer:
         np.add.at(by_word.T, owners, weights[:, : len(owners)].T.astype(np.float64))
         read = np.isin(np.arange(len(words)), owners)
         heaviest = np.where(read, by_word[:, :-1], -np.inf).argmax(axis=1)
-        return [self._replacement(place, text[slice(*words[heaviest[place]])]) for place in unknown]
+        return [self._replacement(position, text[slice(*words[heaviest[position]])]) for position in unknown]
 
-    def _replacement(self, place: int, word: str) -> Replacement:
+    def _replacement(self, position: int, word: str) -> Replacement:
         looks_up = self.rule == "dictionary" or (self.rule == "lowercase-dictionary" and word[:1].islower())
         if looks_up and word in self.dictionary:
-            return Replacement(place, word, self.dictionary[word], "dictionary")
-        return Replacement(place, word, word, "copy")
+            return Replacement(position, word, self.dictionary[word], "dictionary")
+        return Replacement(position, word, word, "copy")
 
 
 def changed_replacer(replacer: UnknownWordReplacer | None, options: Mapping[str, Any]) -> UnknownWordReplacer:

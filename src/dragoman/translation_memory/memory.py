@@ -142,7 +142,7 @@ def make_memory(
 
 
 def differing_words(line: str, other: str) -> list[tuple[Span, Span]]:
-    """The places where the words of two texts differ, as [start, end) in characters of each.
+    """The positions where the words of two texts differ, as [start, end) in characters of each.
 
     >>> differing_words("a red house", "a house")
     [((2, 5), (2, 2))]
@@ -163,5 +163,5 @@ def _covered(text: str, spans: list[Span], start: int, end: int) -> Span:
     """The characters of words from `start` to before `end`; an empty span in front of the word `start` without any."""
     if start < end:
         return spans[start][0], spans[end - 1][1]
-    place = spans[start][0] if start < len(spans) else len(text)
-    return place, place
+    position = spans[start][0] if start < len(spans) else len(text)
+    return position, position

@@ -79,7 +79,7 @@ class SimilarTexts:
             score_cutoff=least,
             limit=count,
         )
-        return [Similar(int(numbers[place]), score) for _, score, place in found]
+        return [Similar(int(numbers[index]), score) for _, score, index in found]
 
     def _shared(self, text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The texts in the lists of the rarest features of a text, and how rare what they share is."""
@@ -94,8 +94,8 @@ class SimilarTexts:
         if not read:
             return np.zeros(0, dtype=np.int32), np.zeros(0)
         rarity = np.repeat([math.log1p(len(self.texts) / len(one)) for one in read], [len(one) for one in read])
-        numbers, places = np.unique(np.concatenate(read), return_inverse=True)
-        return numbers, np.bincount(places, weights=rarity).astype(np.float64)
+        numbers, indices = np.unique(np.concatenate(read), return_inverse=True)
+        return numbers, np.bincount(indices, weights=rarity).astype(np.float64)
 
 
 def features_of(text: str) -> set[str]:
@@ -106,7 +106,7 @@ def features_of(text: str) -> set[str]:
 def _features(text: str) -> Iterator[str]:
     for run in _RUNS.findall(text):
         if _UNSPACED.match(run):
-            yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))
+            yield from (run[index : index + 2] for index in range(max(1, len(run) - 1)))
         else:
             yield run
             if len(run) > BEGINNING:

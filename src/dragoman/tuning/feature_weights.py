@@ -35,8 +35,8 @@ def read_weights(path: str | Path) -> Weights:
             raise InputError(f"{path}:{number}: {line!r} is no weight; expected `Name= weight ...`")
         if name in weights:
             raise InputError(f"{path}:{number}: the weights of {name} are given twice")
-        place = f"{path}:{number}"
-        weights[name] = tuple(parse_number(value, place, f"a weight of {name}") for value in values.split())
+        origin = f"{path}:{number}"
+        weights[name] = tuple(parse_number(value, origin, f"a weight of {name}") for value in values.split())
     if not weights:
         raise InputError(f"{path}: no weights in it; expected lines `Name= weight ...`")
     return weights
@@ -67,9 +67,9 @@ def shape_of(entry: NBestEntry) -> dict[str, int]:
 
 
 def as_vector(
-    weights: Weights, shape: Mapping[str, int], place: str, *, lacking: float | None = None
+    weights: Weights, shape: Mapping[str, int], origin: str, *, lacking: float | None = None
 ) -> NDArray[np.float64]:
-    """The weights [D] in the order of a list's features; `place` names the weights in error messages.
+    """The weights [D] in the order of a list's features; `origin` names the weights in error messages.
 
     Args:
         lacking: weight of features without weights; None makes them an error.
@@ -79,12 +79,12 @@ def as_vector(
     """
     for name in weights:
         if name not in shape:
-            raise InputError(f"{place}: the list has no feature {name}; it has {', '.join(shape) or 'none'}")
+            raise InputError(f"{origin}: the list has no feature {name}; it has {', '.join(shape) or 'none'}")
     for name, size in shape.items():
         if name not in weights and lacking is None:
-            raise InputError(f"{place}: no weight for the feature {name} of the list")
+            raise InputError(f"{origin}: no weight for the feature {name} of the list")
         if name in weights and len(weights[name]) != size:
-            raise InputError(f"{place}: {len(weights[name])} weights for the {size} values of the feature {name}")
+            raise InputError(f"{origin}: {len(weights[name])} weights for the {size} values of the feature {name}")
     default = 0.0 if lacking is None else lacking
     return np.array([value for name, size in shape.items() for value in weights.get(name, (default,) * size)])
 

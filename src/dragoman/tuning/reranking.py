@@ -31,8 +31,8 @@ def by_total(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
     return np.array([entry.total for entry in entries])
 
 
-def by_weights(weights: Weights, place: str, name: str) -> Criterion:
-    """The weighted sum of the features; error messages call the weights `place` and the list `name`.
+def by_weights(weights: Weights, origin: str, name: str) -> Criterion:
+    """The weighted sum of the features; messages name the weights `origin` and the list `name`.
 
     The criterion raises:
         InputError: the weights do not match the features, or features differ between entries.
@@ -44,7 +44,7 @@ def by_weights(weights: Weights, place: str, name: str) -> Criterion:
         nonlocal shape, vector
         if not shape:
             shape = shape_of(entries[0])
-            vector = as_vector(weights, shape, place)
+            vector = as_vector(weights, shape, origin)
         for entry in entries:
             require_shape(entry, shape, name)
         return np.array([[value for group in entry.features.values() for value in group] for entry in entries]) @ vector
@@ -77,18 +77,18 @@ def by_average(names: Sequence[str], name: str) -> Criterion:
     return criterion
 
 
-def by_oracle(references: Sequence[Sequence[str]], place: str, metric: TuningMetric = BLEU) -> Criterion:
+def by_oracle(references: Sequence[Sequence[str]], origin: str, metric: TuningMetric = BLEU) -> Criterion:
     """The sentence-level metric against the references, an approximate upper bound of reranking.
 
     The criterion raises:
-        InputError: a sentence has no reference in the file called `place`.
+        InputError: a sentence has no reference in the file called `origin`.
     """
 
     def criterion(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
         sentence = entries[0].sentence
         if sentence >= len(references):
             raise InputError(
-                f"{place}: sentence {sentence} (counted from 0) has no reference; there are {len(references)} lines"
+                f"{origin}: sentence {sentence} (counted from 0) has no reference; there are {len(references)} lines"
             )
         return metric.oracle(metric.statistics([entry.text for entry in entries], references[sentence]))
 

@@ -48,15 +48,15 @@ def calibrate(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
 
 def _fitted(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
     shown = min(LINES, len(pairs))
-    lines = [_line(pairs[place * len(pairs) // shown], place) for place in range(shown)]
+    lines = [_line(pairs[index * len(pairs) // shown], index) for index in range(shown)]
     lines = [line for line in lines if not is_blank(line.source) and run.source.encode(line.source).ids]
     if not lines:
         return None
     best = [n_best[0] for n_best in run.translator().translate_lines(line.source for line in lines)]
-    translated = [place for place, one in enumerate(best) if one.token_log_probabilities.size]  # lines with letters
+    translated = [index for index, one in enumerate(best) if one.token_log_probabilities.size]  # lines with letters
     if not translated:
         return None
-    lines, best = [lines[place] for place in translated], [best[place] for place in translated]
+    lines, best = [lines[index] for index in translated], [best[index] for index in translated]
     found = [
         features_of(
             one.source,
@@ -82,15 +82,15 @@ class _Line(NamedTuple):
     """What the translation must contain."""
 
 
-def _line(pair: Pair, place: int) -> _Line:
+def _line(pair: Pair, index: int) -> _Line:
     """Of four pairs two as they are, one with a changed source, one with an item in the middle."""
-    draw = random.Random(str(place))
-    if place % 4 == 1:
+    draw = random.Random(str(index))
+    if index % 4 == 1:
         change = draw.choice(list(CHANGES.values()))
-        source = change.change(pair.source, random.Random(str(place)))
-        target = change.change(pair.target, random.Random(str(place))) if change.both_sides else pair.target
+        source = change.change(pair.source, random.Random(str(index)))
+        target = change.change(pair.target, random.Random(str(index))) if change.both_sides else pair.target
         return _Line(source, target)
-    if place % 4 == 3:
+    if index % 4 == 3:
         item = draw.choice(draw.choice(list(ITEMS.values())).examples)
         if (source_with := insert(pair.source, item)) is not None:
             return _Line(source_with, insert(pair.target, item) or pair.target, item)

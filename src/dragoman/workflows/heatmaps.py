@@ -88,19 +88,19 @@ def draw_heat_maps(
 
 def _with_weights(aligned: AlignedSentences, numbers: Sequence[int]) -> tuple[AlignedSentences, list[int]]:
     """The sentences that have weights to draw, and their numbers."""
-    kept = [place for place, heat_map in enumerate(aligned.heat_maps) if heat_map.weights.size]
+    kept = [index for index, heat_map in enumerate(aligned.heat_maps) if heat_map.weights.size]
     if not kept:
         raise InputError("nothing to draw: every line is empty, or has an empty translation")
-    left_out = [str(number) for place, number in enumerate(numbers) if place not in kept]
+    left_out = [str(number) for index, number in enumerate(numbers) if index not in kept]
     if left_out:
         log.warning("no picture of line %s: it is empty, or its translation is", ", ".join(left_out))
     samples = aligned.samples
     return (
         AlignedSentences(
-            [aligned.heat_maps[place] for place in kept],
-            None if samples is None else [samples[place] for place in kept],
+            [aligned.heat_maps[index] for index in kept],
+            None if samples is None else [samples[index] for index in kept],
         ),
-        [numbers[place] for place in kept],
+        [numbers[index] for index in kept],
     )
 
 

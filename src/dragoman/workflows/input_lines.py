@@ -119,12 +119,12 @@ def _constraints(path: str) -> Iterator[Sequence[str]]:
         yield [phrase.strip() for phrase in phrases if not is_blank(phrase)]
 
 
-def _json_phrases(line: str, place: str) -> list[str]:
+def _json_phrases(line: str, origin: str) -> list[str]:
     if is_blank(line):
         return []
     try:
         return decode_json(line, list[str])
     except ValueError:
         raise InputError(
-            f'{place}: {line[:60]!r} is not a JSON list of words and phrases, such as ["red wine"]'
+            f'{origin}: {line[:60]!r} is not a JSON list of words and phrases, such as ["red wine"]'
         ) from None

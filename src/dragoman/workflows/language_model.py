@@ -183,8 +183,8 @@ def _hold_out(config: LanguageConfig, text: Sequence[Path], new: NewRun, console
     written = new.folder.dev_data.with_suffix(".txt")
     written.parent.mkdir(parents=True, exist_ok=True)
     write_lines(written, (pair.target for pair in held_out.pairs))
-    place = new.place.dev_data.with_suffix(".txt")
-    console.info(f"dev text: {len(held_out.pairs):,} lines held out of the training text, in {place}")
+    path = new.final.dev_data.with_suffix(".txt")
+    console.info(f"dev text: {len(held_out.pairs):,} lines held out of the training text, in {path}")
     return held_out
 
 
@@ -224,12 +224,12 @@ def _train(
     threads: int | None = None,
 ) -> TrainedRun:
     """Train a new run, or resume one, with `threads` if they are asked for."""
-    place = choose_device(device)
+    chosen_device = choose_device(device)
     seed_weights(config.training.seed)
     vocabulary = folder.target_side().vocabulary
     store = open_lines(folder.train_data, vocabulary)
     _require_memory(config, len(vocabulary), device, store)
-    model = build_language_model(config.model, len(vocabulary)).to(place)
+    model = build_language_model(config.model, len(vocabulary)).to(chosen_device)
     config = prepare_model(model, config, folder, console)
     mix = settle_mix(config.training, store, console)
     result = train(

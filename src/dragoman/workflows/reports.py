@@ -205,8 +205,8 @@ def _short_names(systems: Sequence[EvaluatedSystem]) -> list[str]:
     short = [Path(name).name or name for name in names]
     chosen = short if len(set(short)) == len(short) else names
     return [
-        name if name not in chosen[:place] else f"{name} ({chosen[:place].count(name) + 1})"
-        for place, name in enumerate(chosen)
+        name if name not in chosen[:index] else f"{name} ({chosen[:index].count(name) + 1})"
+        for index, name in enumerate(chosen)
     ]
 
 

@@ -236,7 +236,7 @@ def _train_new(
                 held_out = hold_out_pairs(corpora, config.cleaning.max_length)
                 origin = "held out of the training text (data/dev.jsonl)"
                 console.info(
-                    f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.place.dev_text}"
+                    f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.final.dev_text}"
                 )
             else:
                 origin = " ".join(str(path) for files in dev for path in files)
@@ -377,14 +377,14 @@ def _train(
             f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
             "--overwrite and --alignments"
         )
-    place = choose_device(device)
+    chosen_device = choose_device(device)
     sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
     _require_memory(config, *sizes, device, prepared.store)
     seed_weights(config.training.seed)
     model = build(config.model, *sizes)
     if trained is not None:
         trained.restore(model)
-    model = model.to(place)
+    model = model.to(chosen_device)
     config = prepare_model(model, config, folder, console)
     folder.require_intact(folder.dev_text)
     dev = list(read_pairs([[folder.dev_text]]))

@@ -159,7 +159,7 @@ class TextTranslation:
             best = max(translation.log_probability for translation in translations)
             weights = [1.0 if alike else math.exp(each.log_probability - best) for each in translations]
             order = by_expected_utility([translation.text for translation in translations], weights, utility)
-            return [translations[place] for place in order]
+            return [translations[index] for index in order]
 
         return choose
 

@@ -56,7 +56,7 @@ def checked_pairs(pairs: Iterable[Pair], files: Sequence[str | Path], name: str,
         files: where the pairs come from: one file, or a source and one or more targets.
         name: what the message calls the run.
     """
-    sides: dict[Path, SideName] = {Path(file): "target" if place else "source" for place, file in enumerate(files)}
+    sides: dict[Path, SideName] = {Path(file): "target" if index else "source" for index, file in enumerate(files)}
     warned = _warn_of_names(name, run.config, sides if len(files) > 1 else {})
     return _watched(pairs, lambda pair: (pair.source, pair.target), name, run, warned=warned)
 

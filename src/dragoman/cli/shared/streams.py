@@ -155,5 +155,5 @@ def _log_warning(
 def _library(filename: str) -> str:
     """The name of the package that a file belongs to: torch of .../site-packages/torch/nn/modules/rnn.py."""
     parts = Path(filename).parts
-    installed = [place for place, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
+    installed = [index for index, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
     return Path(parts[installed[-1] + 1]).stem if installed and installed[-1] + 1 < len(parts) else Path(filename).stem

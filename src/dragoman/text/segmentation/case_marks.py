@@ -46,7 +46,7 @@ class Marked(NamedTuple):
 
     text: str
     marks: list[tuple[int, str]]
-    """(place, mark): the place of the character that the mark stands before, ascending."""
+    """(position, mark): the position of the character that the mark stands before, ascending."""
 
 
 class _Word(NamedTuple):
@@ -145,16 +145,16 @@ class CaseMarks:
         self._joined = frozenset(joined)
 
     def insert(self, segments: Segments, marks: Sequence[tuple[int, str]]) -> Segments:
-        """The segments of a line with marks before the pieces at their places; the span of a mark is empty."""
+        """The segments of a line with marks before the pieces at their positions; the span of a mark is empty."""
         pieces, offsets = list(segments.pieces), list(segments.offsets)
         starts = [start for start, _ in offsets]
-        for place, mark in reversed(marks):
-            at = bisect_left(starts, place)
+        for position, mark in reversed(marks):
+            at = bisect_left(starts, position)
             if at < len(starts) and mark + pieces[at] in self._joined:
                 pieces[at] = mark + pieces[at]
             else:
                 pieces.insert(at, mark)
-                offsets.insert(at, (place, place))
+                offsets.insert(at, (position, position))
         return Segments(pieces, offsets)
 
     def insert_all(self, lines: SegmentedLines, marked: Sequence[Marked]) -> SegmentedLines | None:
@@ -173,9 +173,9 @@ class CaseMarks:
         counts = np.fromiter((len(line.marks) for line in marked), np.int64, len(marked))
         flat = [mark for line in marked for mark in line.marks]
         mark_lines = np.repeat(np.arange(len(marked)), counts)  # [lines] -> [marks]
-        places = np.fromiter((place for place, _ in flat), np.int64, len(flat))
+        positions = np.fromiter((position for position, _ in flat), np.int64, len(flat))
         kinds = np.fromiter((MARKS.index(mark) for _, mark in flat), np.int64, len(flat))
-        at = np.searchsorted(starts, mark_lines * stride + places)  # [marks] the segment that each stands before
+        at = np.searchsorted(starts, mark_lines * stride + positions)  # [marks] the segment that each stands before
         # Numbers: the pieces, then the marks, then the joined pieces.
         marks_from = len(lines.pieces)
         known = {piece: number for number, piece in enumerate(lines.pieces)}

@@ -69,17 +69,17 @@ class LetterSegmentation:
         pieces: list[str] = []
         offsets: list[tuple[int, int]] = []
         start = len(plain) - len(plain.lstrip())
-        for place, character in enumerate(plain[start : len(word)].rstrip(), start):
+        for position, character in enumerate(plain[start : len(word)].rstrip(), start):
             for letter in unicodedata.normalize("NFD", character) if _is_hangul(character) else character:
                 pieces.append(SPACE_SYMBOL if letter == " " else letter)
-                offsets.append((place, place + 1))
-        place = len(word + tab)
-        for tag in plain[place:].split(TAG):
+                offsets.append((position, position + 1))
+        position = len(word + tab)
+        for tag in plain[position:].split(TAG):
             if name := SPACE_SYMBOL.join(tag.split()):
-                begin = place + len(tag) - len(tag.lstrip())
+                begin = position + len(tag) - len(tag.lstrip())
                 pieces.append(TAG + name)
-                offsets.append((begin, place + len(tag.rstrip())))
-            place += len(tag) + len(TAG)
+                offsets.append((begin, position + len(tag.rstrip())))
+            position += len(tag) + len(TAG)
         return Segments(pieces, offsets)
 
     def join(self, pieces: Sequence[str]) -> str:

@@ -101,7 +101,7 @@ class NormalForm:
         formed = self._characters(line)
         if not (errors := self.spelling.errors(formed.text) if self.spelling else []):
             return formed
-        raw = formed.spans or [(place, place + 1) for place in range(len(line))]
+        raw = formed.spans or [(position, position + 1) for position in range(len(line))]
         text: list[str] = []
         spans: list[Span] = []
         end = 0
@@ -118,11 +118,11 @@ class NormalForm:
             return Formed(line, None)
         text: list[str] = []
         spans: list[Span] = []
-        places = _visible(line)
-        for start, stop, composed in _clusters("".join(line[place] for place in places)):
+        positions = _visible(line)
+        for start, stop, composed in _clusters("".join(line[position] for position in positions)):
             written = composed if self._known is None else self._written(composed)
             text.append(written)
-            spans += [(places[start], places[stop - 1] + 1)] * len(written)
+            spans += [(positions[start], positions[stop - 1] + 1)] * len(written)
         return Formed("".join(text), spans)
 
     def text(self, line: str) -> str:
@@ -164,25 +164,25 @@ def _composed(line: str) -> str:
 
 
 def _visible(line: str) -> list[int]:
-    """The places of the characters of a line that are kept: joiners are where a letter or emoji may need them."""
-    places: list[int] = []
+    """The positions of the characters of a line that are kept: joiners are where a letter or emoji may need them."""
+    positions: list[int] = []
     end = 0
     for run in _UNSEEN.finditer(line):
-        places.extend(range(end, run.start()))
+        positions.extend(range(end, run.start()))
         end = run.end()
         start, stop = run.start(), end
-        while start > 0 and _has_no_place(line[start - 1]):
+        while start > 0 and _has_no_position(line[start - 1]):
             start -= 1
-        while stop < len(line) and _has_no_place(line[stop]):
+        while stop < len(line) and _has_no_position(line[stop]):
             stop += 1
         around = unicodedata.normalize("NFKC", line[max(start - 1, 0) : run.start()] + line[end : stop + 1])
         if any(map(_may_need_joiners, around)):
-            places.extend(place for place in range(*run.span()) if line[place] in _JOINERS)
-    return [*places, *range(end, len(line))]
+            positions.extend(position for position in range(*run.span()) if line[position] in _JOINERS)
+    return [*positions, *range(end, len(line))]
 
 
-def _has_no_place(character: str) -> bool:
-    """A mark, whose place composition may change, or a character that may be removed: the letter beside it counts."""
+def _has_no_position(character: str) -> bool:
+    """A mark, whose position composition may change, or a character that may be removed."""
     return unicodedata.category(character)[0] == "M" or _UNSEEN.match(character) is not None
 
 

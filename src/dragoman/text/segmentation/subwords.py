@@ -142,11 +142,11 @@ class SubwordSegmentation:
         surfaces: dict[str, int] = {}  # of pieces that the model does not know, numbered from the size of the model on
         names = self._names()
         ends = np.cumsum(lengths)
-        for place in np.flatnonzero(ids == self._processor.unk_id()).tolist():
-            line = int(np.searchsorted(ends, place, side="right"))
+        for position in np.flatnonzero(ids == self._processor.unk_id()).tolist():
+            line = int(np.searchsorted(ends, position, side="right"))
             pieces = self._processor.encode(printed[line], return_type="offset_mapping")["pieces"]
-            surface = pieces[place - int(ends[line] - lengths[line])]
-            ids[place] = surfaces.setdefault(surface, len(names) + len(surfaces))
+            surface = pieces[position - int(ends[line] - lengths[line])]
+            ids[position] = surfaces.setdefault(surface, len(names) + len(surfaces))
         return in_order_of_appearance([*names, *surfaces], ids, lengths)
 
     def _ids_of(self, lines: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -246,8 +246,8 @@ def train_case_marks(lines: Iterable[str], kind: Literal["bpe", "unigram"], voca
     names = segmented.pieces
     pairs: Counter[tuple[int, int]] = Counter()
     for mark in (CAPITAL, CAPITALS, LOWER_CASE):
-        places = np.flatnonzero(segmented.ids[:-1] == names.index(mark)) if mark in names else np.zeros(0, np.int64)
-        counts = np.bincount(segmented.ids[places + 1])
+        positions = np.flatnonzero(segmented.ids[:-1] == names.index(mark)) if mark in names else np.zeros(0, np.int64)
+        counts = np.bincount(segmented.ids[positions + 1])
         pairs.update({(names.index(mark), piece): int(counts[piece]) for piece in np.flatnonzero(counts).tolist()})
     joined = [
         names[mark] + names[piece] for (mark, piece), count in pairs.most_common(joined_size) if count >= _JOINED_COUNT
