@@ -8,11 +8,13 @@ No data are needed: token ids are random, with lengths like those of real text. 
     B, L            the models of bench/training.py: 512 units, vocabulary 10,000, batches of 64 sentences
     bahdanau2015    RNNsearch in full size (1000 units, embeddings 620, vocabulary 30,000), 80 sentences
     luong2015       four layers of 1000 units, vocabulary 50,000, input feeding, 128 sentences
+    standard-N      the preset `standard`, vocabulary 8,000, batches of N tokens
+    sutskever2014   the size of the paper, 384 million parameters, 128 sentences; too large to be compared with the CPU
 
 in float32 and bfloat16. Measured are real target tokens per second of whole updates, peak memory, the share of the
 fastest measured matrix product, and the share of time that the device spends in kernels instead of waiting for
 launches. Correctness is the difference of loss and gradients of one batch from the CPU's, in float64 with the same
-weights. Results go to bench/results/gpu.json.
+weights. Results go to bench/results/gpu.json, after each model.
 """
 
 from __future__ import annotations
@@ -45,13 +47,22 @@ from dragoman.training.optimisers import build_optimiser, clip_gradients
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 WARM_UP = 5
 SPECIALS = 4
-MODELS: dict[str, tuple[Callable[[], Config], int, int]] = {
-    "B": (lambda: build_config(dragoman_values("B"), "B"), 10_000, 64),
-    "L": (lambda: build_config(dragoman_values("L"), "L"), 10_000, 64),
-    "bahdanau2015": (lambda: load_preset("bahdanau2015"), 30_000, 80),
-    "luong2015": (lambda: load_preset("luong2015-local-p-general"), 50_000, 128),
+MODELS: dict[str, tuple[Callable[[], Config], tuple[int, int], Budget]] = {
+    **{
+        f"standard-{size}": (lambda: load_preset("standard"), (8_000, 8_000), Budget("tokens", size))
+        for size in (1_500, 8_000, 32_000)
+    },
+    "B": (lambda: build_config(dragoman_values("B"), "B"), (10_000, 10_000), Budget("sentences", 64)),
+    "L": (lambda: build_config(dragoman_values("L"), "L"), (10_000, 10_000), Budget("sentences", 64)),
+    "bahdanau2015": (lambda: load_preset("bahdanau2015"), (30_000, 30_000), Budget("sentences", 80)),
+    "luong2015": (lambda: load_preset("luong2015-local-p-general"), (50_000, 50_000), Budget("sentences", 128)),
+    "sutskever2014": (lambda: load_preset("sutskever2014"), (160_000, 80_000), Budget("sentences", 128)),
 }
-"""Configuration, vocabulary size of each side, sentences per batch."""
+"""Configuration, vocabulary sizes of source and target, size of a batch."""
+TOO_LARGE = ("sutskever2014",)
+"""Models that are not compared with the CPU."""
+WORDS = 22
+"""Mean length of the random sentences."""
 PRECISIONS = {"fp32": None, "bf16": torch.bfloat16}
 
 
@@ -68,18 +79,20 @@ def main() -> None:
         "models": {},
     }
     for name in options.models:
-        configured, vocabulary, sentences = MODELS[name]
+        configured, vocabularies, budget = MODELS[name]
         config = configured()
-        batches = draw_batches(vocabulary, sentences, options.batches, source_eos=config.model.source_eos)
-        rows: dict[str, Any] = {"against_cpu": against_cpu(config, vocabulary, batches[0], device)}
+        batches = draw_batches(vocabularies, budget, options.batches, source_eos=config.model.source_eos)
+        rows: dict[str, Any] = {}
+        if name not in TOO_LARGE:
+            rows["against_cpu"] = against_cpu(config, vocabularies, batches[0], device)
         for precision, peak in peaks.items():
-            row = speed(config, vocabulary, batches, precision, options.updates, device)
+            row = speed(config, vocabularies, batches, precision, options.updates, device)
             rate = row["target_tokens_per_second"] * row["megaflops_per_target_token"] / 1e6
             rows[precision] = {**row, "share_of_product_peak": rate / peak}
         result["models"][name] = rows
         print(name, json.dumps(rows, indent=1), flush=True)
-    if device.type == "cuda":
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        if device.type == "cuda":
+            RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def parse() -> argparse.Namespace:
@@ -98,17 +111,19 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def draw_batches(vocabulary: int, sentences: int, count: int, *, source_eos: bool) -> list[Batch]:
-    """Random batches of sentences of 5 to 50 words, about 22 on average, with similar lengths on both sides, sorted as
-    in training."""
+def draw_batches(vocabularies: tuple[int, int], budget: Budget, count: int, *, source_eos: bool) -> list[Batch]:
+    """Random batches of sentences of 5 to 50 words, about `WORDS` on average, with similar lengths on both sides,
+    sorted as in training."""
     rng = np.random.default_rng(0)
+    sentences = budget.size if budget.unit == "sentences" else budget.size // WORDS
     lengths = np.clip(rng.lognormal(3.0, 0.5, 20 * count * sentences), 5, 50).astype(int)
     others = np.clip(lengths * rng.normal(1.0, 0.1, len(lengths)), 5, 50).astype(int)
 
-    def drawn(counts: np.ndarray) -> list[list[int]]:
+    def drawn(counts: np.ndarray, vocabulary: int) -> list[list[int]]:
         return [rng.integers(SPECIALS, vocabulary, length).tolist() for length in counts]
 
-    cut = list(batch_ids(drawn(lengths), drawn(others), Budget("sentences", sentences), source_eos=source_eos))
+    sides = (drawn(counts, size) for counts, size in zip((lengths, others), vocabularies, strict=True))
+    cut = list(batch_ids(*sides, budget, source_eos=source_eos))
     return cut[10::20]
 
 
@@ -121,14 +136,14 @@ def product_peak(device: torch.device, precision: torch.dtype) -> float:
 
 def speed(
     config: Config,
-    vocabulary: int,
+    vocabularies: tuple[int, int],
     batches: list[Batch],
     precision: str,
     updates: int,
     device: torch.device,
 ) -> dict[str, float]:
     """Speed of whole updates: loss, gradients, clipping and optimiser step."""
-    model = build(config.model, vocabulary, vocabulary).to(device).train()
+    model = build(config.model, *vocabularies).to(device).train()
     model.set_precision(PRECISIONS[precision])
     parameters = list(model.parameters())
     optimiser = build_optimiser(parameters, config.training.optimiser)
@@ -183,11 +198,11 @@ def megaflops(model: TranslationModel, batch: Batch) -> float:
     return counter.get_total_flops() / loss.tokens / 1e6
 
 
-def against_cpu(config: Config, vocabulary: int, batch: Batch, device: torch.device) -> dict[str, float]:
+def against_cpu(config: Config, vocabularies: tuple[int, int], batch: Batch, device: torch.device) -> dict[str, float]:
     """Relative difference of the loss from the CPU, and the largest one of the gradients; without dropout."""
     torch.manual_seed(1)
-    here = build(config.model, vocabulary, vocabulary).double().eval()
-    there = build(config.model, vocabulary, vocabulary).double().eval()
+    here = build(config.model, *vocabularies).double().eval()
+    there = build(config.model, *vocabularies).double().eval()
     there.load_state_dict(here.state_dict())
     there.to(device)
     return differences(

@@ -2,24 +2,42 @@
 # Runs the papers' experiments on captions and a software manual, English to German, and keeps their results.
 #
 #     bench/reproduce_papers.sh DATA DIR
+#     bench/reproduce_papers.sh DATA DIR pages       trains nothing: results and pages of what is done so far
 #
 # DATA is a folder with `multi30k-en-de-cs` and `libreoffice-help`: 62,628 pairs, among them sentences of up to 60 words
 # as they were written, none of them joined. The models are tested on the captions' four test sets and on the manual's,
 # 5,085 sentences, together and apart. DIR gets everything, weights too; what is in it is not done again, so the script
 # may be stopped and started at any time. After each experiment what pages are made of is copied to
 # bench/results/reproduction/captions-and-manual: results, records of steps, translations and logs, never weights. Where
-# DIR is new it begins with what is kept there, so that another machine goes on with the rows that are missing.
+# DIR is new it begins with what is kept there, so that another machine goes on with the rows that are missing. Then
+# bench/reproduction_page.py writes the pages.
 #
 # JOBS (1) is the number of trainings side by side, each with one thread. SEEDS (3) is the number of seeds; one of
-# everything comes before the second and third, and Sutskever et al. have five for their ensembles. A training takes 35 to
-# 45 minutes of one core of an EPYC (Zen 5), two and a half hours of one of a 2.5 GHz Xeon without bfloat16.
+# everything comes before the second and third, and Sutskever et al. have five for their ensembles. EXPERIMENTS names some
+# of them, for a part of the time. A training takes 35 to 45 minutes of one core of an EPYC (Zen 5), two and a half hours
+# of one of a 2.5 GHz Xeon without bfloat16.
+#
+# DEVICE (auto) may be cuda: JOBS trainings share the GPU. TOKENS (1024) is the size of a batch; with 8192 a training has
+# as many epochs in an eighth of the updates. Such rows are others than those of small batches: they are kept in
+# bench/results/reproduction/captions-and-manual-8192, of which no page is written.
 #
 # Recipe (src/dragoman/experiments/_recipe.yaml), order, claims (src/dragoman/experiments) and the rule that decides about
 # them (src/dragoman/reproduction/decisions.py) were fixed before the first run: the file `commit` in DIR names the commit.
 # Words that occur once in the English text or twice in the German are unknown: 3.8 % of the words of the test sets.
 set -euo pipefail
 DATA=$1 DIR=$2
-KEPT=$(cd "$(dirname "$0")" && pwd)/results/reproduction/captions-and-manual
+BENCH=$(cd "$(dirname "$0")" && pwd)
+KEPT=$BENCH/results/reproduction/captions-and-manual
+SETTINGS=(text.target.min_frequency=3) ONLY=()
+if [ "${TOKENS:-1024}" -ne 1024 ]; then
+    KEPT=$KEPT-$TOKENS
+    SETTINGS+=(
+        training.batch.size="$TOKENS" training.validation.every=$((1000 * 1024 / TOKENS))
+        training.schedule.warmup=$((200 * 1024 / TOKENS))
+    )
+    ONLY+=(--updates $((12000 * 1024 / TOKENS)))
+fi
+[ "${3:-}" != pages ] || ONLY+=(--pages-only)
 CAPTIONS=$DATA/multi30k-en-de-cs MANUAL=$DATA/libreoffice-help/en-de
 
 TEXT=(
@@ -35,29 +53,36 @@ if [ ! -d "$DIR" ] && [ -d "$KEPT" ]; then
     cp -r "$KEPT" "$DIR"
 fi
 mkdir -p "$DIR"
-[ -e "$DIR/commit" ] || git -C "$(dirname "$0")" rev-parse HEAD >"$DIR/commit"
+[ -e "$DIR/commit" ] || git -C "$BENCH" rev-parse HEAD >"$DIR/commit"
 
 keep() { # copies what pages are made of
     mkdir -p "$KEPT"
     tar -C "$DIR" -c --exclude='*.safetensors' --exclude=checkpoints --exclude=text --exclude=data --exclude=tensorboard \
-        --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude=report.html --exclude='*.links' . |
+        --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
+        --exclude=result.md --exclude='*.links' --exclude='.*.lock' . |
         tar -C "$KEPT" -x
+    find "$KEPT" -name log.jsonl -exec sed -i '/"kind": "validation"/!d' {} +
+    find "$KEPT" -name result.json -exec sed -i "s|$DATA/|DATA/|g; s|--out $DIR|--out DIR|g" {} +
 }
 UNFINISHED=()
 reproduce() { # EXPERIMENT SEEDS: the next one also runs where rows fail (exit code 2)
+    [ -z "${EXPERIMENTS:-}" ] || [[ " $EXPERIMENTS " == *" $1 "* ]] || return 0
     dragoman reproduce "$1" "${TEXT[@]}" --languages en de --out "$DIR" --seeds "$2" --jobs "${JOBS:-1}" \
-        --set text.target.min_frequency=3 || { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
+        --device "${DEVICE:-auto}" "${ONLY[@]}" --set "${SETTINGS[@]}" || { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
     keep
 }
 
-for seeds in 1 2 "${SEEDS:-3}"; do
+most=${SEEDS:-3}
+for seeds in $([ "${3:-}" = pages ] && echo "$most" || seq "$most"); do
     for experiment in luong2015-table1 luong2015-figures5-6 bahdanau2015-table1 bahdanau2015-figure2 \
         bahdanau2015-figure3 sutskever2014-table1 cho2014-table1 cho2014-tables2-3 cho2014-figures4-5 \
-        luong2015-table4 luong2015-table6 luong2015-table2 sutskever2014-depth luong2015-table3; do
+        luong2015-table4 luong2015-table6 luong2015-table2 luong2015-phrase-based bahdanau2015-phrase-based \
+        sutskever2014-depth luong2015-table3; do
         reproduce "$experiment" "$seeds"
     done
 done
 for experiment in sutskever2014-table1 sutskever2014-figure2 sutskever2014-figure3 sutskever2014-table2; do
-    reproduce "$experiment" 5
+    [ "$most" -lt 3 ] || reproduce "$experiment" 5
 done
-[ ${#UNFINISHED[@]} -eq 0 ] || { echo "without all of their values: ${UNFINISHED[*]}" >&2; exit 2; }
+[ "${TOKENS:-1024}" -ne 1024 ] || python "$BENCH/reproduction_page.py"
+[ "${3:-}" = pages ] || [ ${#UNFINISHED[@]} -eq 0 ] || { echo "without all of their values: ${UNFINISHED[*]}" >&2; exit 2; }

@@ -1,210 +1,374 @@
-"""Writes docs/papers/results.md from the results of the papers' experiments that are kept.
+"""Writes docs/papers/results.md and a page for each paper from the results of the papers' experiments that are kept.
 
     python bench/reproduction_page.py
 
-A table of all claims with their verdicts, then why claims do not hold (bench/results/reproduction/explanations.yaml),
-then a section for each experiment with our table beside the paper's and what is remarked about it (remarks.yaml).
-tests/reproduction/test_results_page.py fails if the page is not that of the results.
+The first page has the main claims (bench/headlines.yaml), one a line, with the paper's difference beside ours, and all
+claims below them. The page of a paper (docs/papers/results) has our tables beside the paper's, the figures with the
+paper's axes, and what differs. What has not run is named in one line. tests/reproduction/test_results_page.py fails if
+the pages are not those of the results.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from dragoman.reproduction.page import markdown_table, scores_table
+from dragoman.errors import ConfigError
+from dragoman.reproduction.comparison import WHOLE, parse_comparison
+from dragoman.reproduction.decisions import LEAST_SEEDS, METRICS, Verdict
+from dragoman.reproduction.experiment import Experiment, experiment_names, load_experiment
+from dragoman.reproduction.page import (
+    HALF,
+    images_of_heat_maps,
+    markdown_table,
+    rows_not_run,
+    scores_table,
+    test_sets_table,
+)
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "bench" / "results" / "reproduction"
+RESULTS = ROOT / "bench" / "results" / "reproduction" / "captions-and-manual"
+HEADLINES = ROOT / "bench" / "headlines.yaml"
 PAGE = ROOT / "docs" / "papers" / "results.md"
-FOLDERS = {"captions": "Captions of Multi30k, English to German", "kftt": "KFTT, Japanese to English"}
-"""Folders of results, in the order of the page, and their corpora."""
-EXPLAINED = "captions"
-"""The folder whose results are explained; experiments in it that no paper has are part of the explanations."""
-REPEATED = {
-    "captions-6000-updates": "The same with three times as many updates",
-    "captions-12000-updates": "Phrases with three times as many updates",
-    "captions-3000-pairs": "The same with a tenth of the captions",
-    "europarl": "The same with sentences of Europarl, which are long by nature",
-    "tatoeba": "The same with everyday sentences of Tatoeba",
-}
-"""Folders of experiments that were run again on other terms, to explain results, and their headings."""
-EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
-"""Beginnings of their names, in the order of the page."""
-
-UNDECIDED = "not decided at this size"
-"""The verdict on a claim that the measurements do not decide."""
+PAPERS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
+"""Beginnings of the names of experiments, and names of the papers' pages, in their order."""
+LARGER_TEXT = ("luong2015-reversal", "sutskever2014-reversal")
+"""Experiments that repeat rows of others for a corpus larger than the one here."""
+EARLIER = "9f638f7"
+"""The commit that still has the results of the runs before this one."""
+NOT_RUN = "not run yet"
+NOT_DECIDED = "not decided"
 
 Result = Mapping[str, Any]
 
 
+class Results:
+    """The experiments of the package, and the results of those that have run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        loaded = [load_experiment(name) for name in experiment_names() if name not in LARGER_TEXT]
+        self.experiments = {
+            one.name: one
+            for paper in PAPERS
+            for one in sorted(loaded, key=lambda one: (one.based_on is not None, "table" not in one.name))
+            if one.name.startswith(paper)
+        }
+        self.found: dict[str, Result] = {}
+        for name in self.experiments:
+            path = folder / name / "result.json"
+            if path.exists():
+                result = json.loads(path.read_text(encoding="utf-8"))
+                if any(_seeds(system) for system in result["systems"].values()):
+                    self.found[name] = result
+
+    def claim(self, name: str) -> Mapping[str, Any] | None:
+        """A claim such as luong2015-table1/feed-bleu with its comparisons; None where the experiment has not run.
+
+        Raises:
+            ConfigError: no experiment makes it.
+        """
+        experiment, _, claim = name.partition("/")
+        if experiment not in self.experiments or claim not in self.experiments[experiment].claims:
+            raise ConfigError(f"{HEADLINES.name}: no claim named {name}")
+        found = self.found.get(experiment)
+        return found["claims"].get(claim) if found else None
+
+    def of(self, paper: str) -> tuple[list[Result], list[Experiment]]:
+        """The results of a paper, and its experiments without one."""
+        names = [name for name in self.experiments if name.startswith(paper)]
+        found = [self.found[name] for name in names if name in self.found]
+        return found, [self.experiments[name] for name in names if name not in self.found]
+
+
 def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Write the pages."""
+    for path, text in pages(RESULTS).items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
-def page() -> str:
-    """The whole page as Markdown."""
-    found = list(results())
-    remarks: dict[str, str] = _yaml("remarks.yaml") or {}
+def pages(folder: Path) -> dict[Path, str]:
+    """The text of each page, from the results in a folder."""
+    results, texts = Results(folder), yaml.safe_load(HEADLINES.read_text(encoding="utf-8"))
+    written = {PAGE.with_suffix("") / f"{paper}.md": paper_page(paper, results, texts["differs"]) for paper in PAPERS}
+    return {PAGE: first_page(results, texts), **written}
+
+
+def first_page(results: Results, texts: Mapping[str, Any]) -> str:
+    """The page with the main claims and all claims."""
+    rows = [["", "claim", "paper", "ours (95 % interval)", "verdict", "size of the effect"]]
+    verdicts: Counter[str] = Counter()
+    for number, headline in enumerate(texts["headlines"], 1):
+        deciding = [results.claim(name) for name in headline["claims"]]
+        reported = [results.claim(name) for name in headline.get("reported", ())]
+        verdict = verdict_of(deciding)
+        verdicts[verdict.split(":")[0]] += 1
+        effects = [effects_of(results, name) for name in headline["claims"]]
+        cells = ["; ".join(cell or "-" for cell in column) for column in zip(*effects, strict=True)]
+        cells = ["" if set(cell) <= set("-; ") else cell for cell in cells]
+        if any(reported):
+            cells[1] += f" (in points: {'; '.join(differences(claim) for claim in reported if claim)})"
+        rows.append([str(number), headline["headline"], *cells, verdict, size_of(deciding)])
+    table, left = claims(results)
     blocks = [
-        "# The papers' tables, reproduced: results",
-        "This page is written by [`bench/reproduction_page.py`](../../bench/reproduction_page.py); "
-        "[Reproduction](../reproduction.md) says how experiments are run, and which rule decides about a claim. Models "
-        "and corpora are a small part of the papers' in size: a claim that does not hold here is not refuted.",
-        "**These are the results of an earlier run**, with the script and the claims of commit `cc482cb`. Its models "
-        "stopped after 2,000 updates, before they had learnt to translate. Two verdicts are not those of their words: "
-        "the ensemble of table 1 of Luong et al. was compared with its weakest member (the best one, input feeding "
-        "with unknown-word replacement, has 5.95 BLEU, the ensemble 5.88), and the claims in BLEU of their table 3 "
-        "also asked for a lower perplexity. The present claims are mended; a run of models that train until they stop "
-        "improving ([`bench/reproduce_papers.sh`](../../bench/reproduce_papers.sh)) will take the place of this page.",
-        summary(found),
+        "# The papers' claims, reproduced",
+        wrapped(
+            "The claims of the four papers, tested with small models of one text. A difference is the mean over seeds; "
+            "with two seeds or more it has an interval. [Reproduction](../reproduction.md#the-rule) states the rule: "
+            f"fewer than {LEAST_SEEDS} seeds decide nothing. The rule asks for the sign; the last column says whether "
+            "the effect is at least half as large as the paper's, perplexities by their logarithms. Tables, figures "
+            "and what differs are on the pages of [Cho et al.](results/cho2014.md), "
+            "[Sutskever et al.](results/sutskever2014.md), [Bahdanau et al.](results/bahdanau2015.md) and "
+            "[Luong et al.](results/luong2015.md)."
+        ),
+        "## The main claims",
+        counted(verdicts, "main claims"),
+        markdown_table(rows),
         "## All claims",
-        claims(found),
-        *explained(found),
-        *repeated(),
+        table,
+        left,
+        *explained(texts["explanations"], results),
+        "## How it was made",
+        wrapped(
+            "[`bench/reproduce_papers.sh`](../../bench/reproduce_papers.sh) trains and measures, "
+            "[`bench/reproduction_page.py`](../../bench/reproduction_page.py) writes these pages. Earlier runs, whose "
+            "models stopped after 2,000 updates, before they had learnt to translate, are in commit "
+            f"`{EARLIER}` (`bench/results/reproduction`)."
+        ),
     ]
-    for folder, result in found:
-        blocks += section(folder, result, remarks.get(f"{folder}/{result['experiment']}", ""))
-    for result in results_in(EXPLAINED):
-        if not result["experiment"].startswith(EXPERIMENTS):
-            blocks += [*section(EXPLAINED, result, ""), claims([(EXPLAINED, result)])]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def results() -> Iterator[tuple[str, Result]]:
-    """(folder, result) of each experiment that has been run, in the order of the page."""
-    for folder in FOLDERS:
-        for paper in EXPERIMENTS:
-            for result in results_in(folder):
-                if result["experiment"].startswith(paper):
-                    yield folder, result
+def paper_page(paper: str, results: Results, differs: Mapping[str, Sequence[str]]) -> str:
+    """The page of a paper: its experiments, and what has not run."""
+    found, missing = results.of(paper)
+    title = next(one.paper for one in results.experiments.values() if one.name.startswith(paper))
+    blocks = [
+        f"# {title}: our tables beside the paper's",
+        wrapped(
+            f"The [model](../{paper}.md), the [claims](../results.md) and [how to run this](../../reproduction.md) "
+            "have pages of their own. What differs from the paper:"
+        ),
+        "\n".join(wrapped(line, "- ") for line in differs[title]),
+    ]
+    for result in found:
+        blocks += section(result, results)
+    if missing:
+        names = "; ".join(f"{one.item} (`{one.name}`)" for one in missing)
+        blocks += ["## Not run yet", wrapped(f"{names[0].upper()}{names[1:]}.")]
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def results_in(folder: str) -> list[Result]:
-    """The results that a folder has, by the names of the experiments."""
-    paths = sorted((RESULTS / folder).glob("*/result.json"))
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+def section(result: Result, results: Results) -> list[str]:
+    """The section of an experiment: tables, figures, heat maps, facts of the trainings.
 
-
-def summary(found: list[tuple[str, Result]]) -> str:
-    """How many claims were tested and decided."""
-    counts = Counter(claim["verdict"] for _, result in found for claim in result["claims"].values())
-    undecided = sum(counts.values()) - counts["holds"] - counts["does not hold"]
-    return (
-        f"{sum(counts.values())} claims of {len(found)} tables and figures: {counts['holds']} hold, "
-        f"{counts['does not hold']} do not hold, {undecided} are not decided at this size."
-    )
-
-
-def claims(found: list[tuple[str, Result]]) -> str:
-    """A row for each claim."""
-    rows = [["claim", "of", "ours: difference (95 % interval)", "verdict"]]
-    for folder, result in found:
-        for claim in result["claims"].values():
-            corpus = ", on KFTT" if folder == "kftt" else ""
-            rows.append([claim["claim"], place(result, claim) + corpus, differences(claim), verdict(claim)])
-    return markdown_table(rows)
-
-
-def verdict(claim: Mapping[str, Any]) -> str:
-    """The verdict on a claim; where it is not decided, with how many seeds like these it would be."""
-    if claim["verdict"] != UNDECIDED:
-        return str(claim["verdict"])
-    needed = [one["seeds that would decide"] for one in claim["comparisons"] if one["verdict"] == UNDECIDED]
-    if None in needed:
-        return "not decided: for any number of seeds, the test sentences are too few"
-    return f"not decided: {max(needed):,} seeds would"
-
-
-def explained(found: list[tuple[str, Result]]) -> list[str]:
-    """For each group of claims that do not hold, why.
-
-    Raises:
-        KeyError: explanations.yaml has a claim that no result has.
+    Rows that the experiment has from the one that it is based on are not repeated.
     """
-    of_name = {
-        f"{folder}/{result['experiment']}/{name}": f"{claim['claim']} ({place(result, claim)})"
-        for folder, result in found
-        for name, claim in result["claims"].items()
-    }
-    blocks = ["## Claims that do not hold, and why"]
-    for group in _yaml("explanations.yaml"):
-        blocks += ["\n".join(f"- {of_name[name]}" for name in group["claims"]), group["why"].strip()]
-    return blocks
+    folder, family = results.folder, results.experiments[result["experiment"]].family
+    before = results.found[family]["shown"] if family != result["experiment"] and family in results.found else []
+    tables = []
+    if not set(result["shown"]) <= set(before):
+        tables = [markdown_table(with_seeds(result)), wrapped(rows_not_run(result))]
+        if result["corpus"].get("test sets"):
+            tables.append(markdown_table(each_test_set(result)))
+    budget, corpus = result["budget"], result["corpus"]
+    source = f"../../../bench/results/reproduction/{folder.name}/{result['experiment']}"
+    title = str(result["title"]).partition(": ")[0].removeprefix(result["paper"]).strip(" ,") or result["item"]
+    files = {name: f"{name.replace('/', '-').removesuffix('.svg')}.svg" for name in _pictures(result)}
+    kept = {name: f"{source}/{file}" for name, file in files.items() if (folder / result["experiment"] / file).exists()}
+    seeds = max(_seeds(result["systems"][name]) for name in result["shown"])
+    few = f" Fewer than {LEAST_SEEDS} seeds decide nothing." if seeds < LEAST_SEEDS else ""
+    blocks = [
+        f"## {title[0].upper()}{title[1:]}: {str(result['title']).partition(': ')[2]}",
+        wrapped(
+            f"`dragoman reproduce {result['experiment']}`, scale {budget['scale']:g}, at most {budget['updates']:,} "
+            f"updates, {corpus['train']['pairs']:,} pairs.{few} [All numbers]({source}/result.json)."
+        ),
+        *tables,
+    ]
+    for name, figure in result["figures"].items():
+        if name in kept:
+            blocks.append(f"![{figure['title']}]({kept[name]})")
+    for model, pictures in images_of_heat_maps(result, kept).items():
+        blocks += [f"![Alignment weights of {model}]({picture})" for picture in pictures]
+    return [*blocks, wrapped(result["note"]), wrapped(trainings(result))]
 
 
-def place(result: Result, claim: Mapping[str, Any]) -> str:
-    """Where a paper makes a claim."""
-    return f"{result['paper']}, {claim['where']}"
+def with_seeds(result: Result) -> list[list[str]]:
+    """The table beside the paper's, with the number of seeds that each row has; rows without any are left out."""
+    heading, *rows = (list(row) for row in scores_table(result))
+    counts = [_seeds(result["systems"][name]) for name in result["shown"]]
+    shown = [[row[0], str(count), *row[1:]] for row, count in zip(rows, counts, strict=True) if count]
+    return [[heading[0], "seeds", *heading[1:]], *shown]
 
 
-def differences(claim: Mapping[str, Any]) -> str:
-    """The difference of each comparison of a claim; with its interval, where there is more than one seed."""
+def each_test_set(result: Result) -> list[list[str]]:
+    """BLEU of each test set, or what else is measured, of the rows that have a value."""
+    shown = [name for name in result["shown"] if _seeds(result["systems"][name])]
+    heading, *rows = test_sets_table({**result, "shown": shown})
+    bleu = [0, *(place for place, head in enumerate(heading) if head.startswith("BLEU"))]
+    return [[row[place] for place in bleu] for row in (heading, *rows)]
+
+
+def trainings(result: Result) -> str:
+    """One line about the trainings: updates, minutes and where they ran."""
+    done = [model for model in result["models"].values() if model["updates"] is not None]
+    if not done:
+        return ""
+    updates, minutes = ([model[key] for model in done] for key in ("updates", "minutes"))
+    machines = sorted({machine for model in done for machine in model["machines"]})
+    where = f"; {'; '.join(machines)}" if machines else ""
+    return f"Trainings: {_range(updates)} updates, {_range(minutes)} minutes each{where}."
+
+
+def claims(results: Results) -> tuple[str, str]:
+    """A table with a row for each claim of the experiments that have run, and a line that names the others."""
+    rows = [["claim", "of", "paper", "ours (95 % interval)", "verdict", "size of the effect"]]
+    verdicts: Counter[str] = Counter()
+    for name, result in results.found.items():
+        for key, claim in result["claims"].items():
+            verdict = verdict_of([claim])
+            verdicts[verdict.split(":")[0]] += 1
+            if verdict != NOT_RUN:
+                place = f"{result['paper']}, {claim['where']}"
+                rows.append([claim["claim"], place, *effects_of(results, f"{name}/{key}"), verdict, size_of([claim])])
+    missing = [one for one in results.experiments.values() if one.name not in results.found]
+    verdicts[NOT_RUN] += sum(len(one.claims) for one in missing)
+    left = [f"{one.name} ({len(one.claims)})" for one in missing]
+    left += [
+        f"{name} ({count} of {len(result['claims'])})"
+        for name, result in results.found.items()
+        if (count := sum(verdict_of([claim]) == NOT_RUN for claim in result["claims"].values()))
+    ]
+    names = wrapped(f"Claims of experiments without all their rows: {', '.join(left)}.") if left else ""
+    table = markdown_table(rows) if len(rows) > 1 else ""
+    return f"{counted(verdicts, 'claims')}\n\n{table}".strip(), names
+
+
+def explained(explanations: Mapping[str, str], results: Results) -> list[str]:
+    """Why claims do not hold, by the names of the claims."""
+    blocks = []
+    for name, why in explanations.items():
+        claim = results.claim(name)
+        if claim:
+            blocks.append(wrapped(f"**{claim['claim']}**: {why.strip()}"))
+    return ["## Claims that do not hold, and why", *blocks] if blocks else []
+
+
+def counted(verdicts: Mapping[str, int], what: str) -> str:
+    """How many claims have which verdict."""
+    order = [str(Verdict.HOLDS), str(Verdict.DOES_NOT_HOLD), NOT_DECIDED, NOT_RUN]
+    parts = [f"{verdicts[verdict]} {verdict}" for verdict in order if verdicts.get(verdict)]
+    return wrapped(f"Of {sum(verdicts.values())} {what}: {', '.join(parts)}.")
+
+
+def verdict_of(tested: Sequence[Mapping[str, Any] | None]) -> str:
+    """The verdict on claims together: all must hold; one that does not is enough for none."""
+    found = [claim for claim in tested if claim is not None]
+    counts = [len(comparison["values"]) for claim in found for comparison in claim["comparisons"]]
+    verdicts = {claim["verdict"] for claim in found}
+    if not any(counts):
+        return NOT_RUN
+    if str(Verdict.DOES_NOT_HOLD) in verdicts:
+        return str(Verdict.DOES_NOT_HOLD)
+    if len(found) == len(tested) and verdicts == {str(Verdict.HOLDS)}:
+        return str(Verdict.HOLDS)
+    if len(found) < len(tested) or not all(counts):
+        return f"{NOT_DECIDED}: rows are missing"
+    if min(counts) < LEAST_SEEDS:
+        return f"{NOT_DECIDED}: {_number_of(min(counts), 'seed')}"
+    needed = [
+        one["seeds that would decide"]
+        for claim in found
+        for one in claim["comparisons"]
+        if one["verdict"] == str(Verdict.NOT_DECIDED)
+    ]
+    if None in needed:
+        return f"{NOT_DECIDED}: the test sentences are too few"
+    return f"{NOT_DECIDED}: {max(needed):,} seeds would"
+
+
+def size_of(tested: Iterable[Mapping[str, Any] | None]) -> str:
+    """Whether effects are as large as in the paper, at least half of it; "" where the paper has no values."""
+    effects = [comparison["effect"] for claim in tested if claim for comparison in claim["comparisons"]]
+    shares = [one["ours"] / one["paper"] if one["paper"] else math.inf for one in effects if one]
+    if not shares:
+        return ""
+    return "as large" if min(shares) >= HALF else "smaller" if min(shares) > 0 else "opposite"
+
+
+def effects_of(results: Results, name: str) -> tuple[str, str]:
+    """The paper's differences and ours of a claim's comparisons."""
+    experiment, claim = results.experiments[name.partition("/")[0]], results.claim(name)
+    expected = experiment.claims[name.partition("/")[2]].expect
+    return "; ".join(filter(None, (paper_difference(experiment, text) for text in expected))), differences(claim)
+
+
+def paper_difference(experiment: Experiment, text: str) -> str:
+    """What the paper has for a comparison, in the units of its metric; "" where a value is missing."""
+    comparison = parse_comparison(text)
+    total = comparison.constant
+    for weight, value in comparison.terms:
+        scores = [experiment.systems[system].paper.get(value.metric) for system in value.systems]
+        known = [score for score in scores if isinstance(score, float)]
+        if value.part != WHOLE or not known:
+            return ""
+        total += weight * (min if METRICS[value.metric].lower_is_better else max)(known)
+    return signed(total)
+
+
+def differences(claim: Mapping[str, Any] | None) -> str:
+    """Our difference of each comparison of a claim; with its interval, where there is more than one seed."""
     shown = []
-    for comparison in claim["comparisons"]:
+    for comparison in claim["comparisons"] if claim else ():
         low, high = comparison["interval"]
         several = len(comparison["values"]) > 1
-        shown.append(signed(comparison["mean"]) + (f" ({signed(low)} to {signed(high)})" if several else ""))
+        if comparison["values"]:
+            shown.append(signed(comparison["mean"]) + (f" ({signed(low)} to {signed(high)})" if several else ""))
     return "; ".join(shown)
 
 
-def repeated() -> list[str]:
-    """For each folder of `REPEATED` the claims that it has, beside the same differences before."""
-    before = {
-        (result["paper"], claim["claim"]): differences(claim)
-        for result in results_in(EXPLAINED)
-        for claim in result["claims"].values()
-    }
-    blocks = []
-    for folder, heading in REPEATED.items():
-        rows = [["claim", "of", "before", "then", "seeds", "verdict then"]]
-        links = []
-        for result in results_in(folder):
-            links.append(
-                f"[{result['title']}](../../bench/results/reproduction/{folder}/{result['experiment']}/result.json)"
-            )
-            seeds = str(result["budget"]["seeds"])
-            for claim in result["claims"].values():
-                earlier, later = before.get((result["paper"], claim["claim"]), ""), differences(claim)
-                rows.append([claim["claim"], place(result, claim), earlier, later, seeds, claim["verdict"]])
-        if len(rows) > 1:
-            blocks += [f"## {heading}", markdown_table(rows), f"All numbers: {'; '.join(links)}."]
-    return blocks
-
-
-def section(folder: str, result: Result, remark: str) -> list[str]:
-    """The section of an experiment."""
-    budget, corpus = result["budget"], result["corpus"]
-    pairs = ", ".join(f"{name} {corpus[name]['pairs']:,} pairs" for name in ("train", "dev", "test"))
-    source = f"../../bench/results/reproduction/{folder}/{result['experiment']}"
-    return [
-        f"## {result['title']}",
-        f"`dragoman reproduce {result['experiment']}`, scale {budget['scale']:g}, {budget['updates']:,} updates, "
-        f"{budget['seeds']} seeds. {FOLDERS[folder]}: {pairs}. [All numbers]({source}/result.json).",
-        markdown_table(scores_table(result)),
-        *(
-            f"![{figure['title']}]({source}/{name}.svg)"
-            for name, figure in result["figures"].items()
-            if (RESULTS / folder / result["experiment"] / f"{name}.svg").exists()
-        ),
-        "What differs: " + result["note"] if result["note"] else "",
-        remark.strip(),
-    ]
-
-
-def _yaml(name: str) -> Any:
-    return yaml.safe_load((RESULTS / name).read_text(encoding="utf-8"))
-
-
-def signed(value: float | None) -> str:
+def signed(value: float) -> str:
     """A difference with its sign."""
-    return "none" if value is None else f"{value:+.3g}"
+    return f"{value:+.3g}"
+
+
+def wrapped(text: str, first: str = "") -> str:
+    """Text in lines that fit a terminal; links and code are not broken."""
+    return textwrap.fill(
+        text,
+        99,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _pictures(result: Result) -> list[str]:
+    return [*result["figures"], *(path for maps in result["heat maps"].values() for path in maps)]
+
+
+def _seeds(system: Mapping[str, Any]) -> int:
+    """Seeds for which a row has a value."""
+    return max((sum(value is not None for value in score["values"]) for score in system["scores"].values()), default=0)
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = (f"{round(value):,}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _number_of(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 if __name__ == "__main__":

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from dragoman.cli.main import VERBS, find_verb
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 from dragoman.reproduction.commands import steps_of
 from dragoman.reproduction.corpus import Corpus
-from dragoman.reproduction.experiment import load_experiment
+from dragoman.reproduction.experiment import experiment_names, load_experiment
 from dragoman.reproduction.plan import Plan, TrainingBudget
+from dragoman.reproduction.steps import on_device
 
 
 def _plan(name: str, folder: Path, seeds: int = 2) -> Plan:
@@ -62,6 +66,35 @@ def test_models_of_phrase_pairs_get_the_table_and_language_models_their_scaled_s
     assert cslm.endswith("training.seed=2 training.updates=800")
 
 
+def test_fewer_seeds_change_no_command_and_leave_out_the_ensembles_that_need_more(tmp_path: Path) -> None:
+    """So that results of more seeds are added to those of fewer."""
+    for name in ("sutskever2014-table1", "sutskever2014-table2"):
+        plans = [{step.name: step for step in steps_of(_plan(name, tmp_path, seeds))} for seeds in range(1, 6)]
+        for few, more in pairwise(plans):
+            assert few.items() <= more.items(), name
+    commands = {step.name: step.command for step in steps_of(_plan("sutskever2014-table1", tmp_path, seeds=3))}
+    assert not {"translate-ensemble-seed1", "translate-pair-seed3"} & commands.keys()
+    assert commands["translate-pair-seed2"][1:3] == ("runs/reversed-seed2", "runs/reversed-seed3")
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_every_command_is_accepted_also_with_a_device(name: str, tmp_path: Path) -> None:
+    on_a_device = set()
+    for step in steps_of(_plan(name, tmp_path, seeds=load_experiment(name).seeds)):
+        for command in filter(None, (step.command, step.resumable)):
+            given = on_device(command, "cuda")
+            verb, words = find_verb(given)
+            parser = Parser(prog=verb, description="")
+            VERBS[verb].add_options(parser)
+            options = parser.parse(words)
+            if given != command:
+                assert options.device == "cuda"
+                on_a_device.add(verb)
+            else:
+                assert verb.startswith("smt") or verb in ("align", "dictionary", "phrase-table", "rerank", "tune"), verb
+    assert "train" in on_a_device
+
+
 GOOD = """\
 title: t
 paper: p
@@ -101,6 +134,7 @@ def test_mistakes_in_phrase_based_rows_are_named(tmp_path: Path) -> None:
         ("metrics: [bleu]", "metrics: [bleu, perplexity]", "perplexity cannot be measured of a phrase-based system"),
         ("table: [p]", "table: []", ""),
         ("nbest: 5", "nbest: 0", "nbest"),
+        ("{label: x, ", "{label: x, seeds: 4, ", "has models of 4 seeds, but the experiment has 3"),
         (
             "  x: {label: x, models: [m], phrase_based: {table: [p], language_models: [l], choose: tuned}}",
             "  x: {label: x, models: [p]}",

@@ -89,9 +89,9 @@ def test_an_experiment_runs_to_its_pages(
     experiment = load_experiment(name)
     for row in experiment.rows():
         for metric in experiment.measured(row):
-            values = result["systems"][row]["scores"][metric]["values"]
-            assert len(values) == 1, (row, metric)
-            assert None not in values, (row, metric)
+            score = result["systems"][row]["scores"][metric]
+            assert len(score["values"]) == 1, (row, metric)
+            assert (score["values"] == [None]) == (score["not run"] == 1) == (experiment.systems[row].seeds > 1), row
     for claim in result["claims"].values():
         assert claim["verdict"] == "not decided at this size"  # one seed decides nothing
     for page in ("index.html", "result.md"):
@@ -115,6 +115,13 @@ def test_pages_are_written_again_from_configurations_and_logs_of_the_runs(corpus
             path.unlink()
     assert main(command) == 0
     assert page.read_text(encoding="utf-8") == before
+    # More seeds than were trained: their columns are not run, and nothing runs.
+    more = [*command, "--seeds", "2", "--pages-only"]
+    assert main(more) == 0
+    result = json.loads(page.with_name("result.json").read_text(encoding="utf-8"))
+    values = result["systems"]["encdec-30"]["scores"]["bleu"]["values"]
+    assert (len(values), values[1]) == (2, None)
+    assert "failed" not in page.read_text(encoding="utf-8")
 
 
 def test_every_claim_of_the_package_names_where_the_paper_makes_it() -> None:
@@ -158,6 +165,8 @@ def test_bad_requests_end_with_one_line(corpus: list[str], tmp_path: Path, capsy
         ([name, *corpus, *out, "--set", "model.encoder.cell=lstmm"], "model base"),
         ([name, *corpus, *out, "--set", "model"], "write key=value"),
         ([name, *corpus, *out, "--join", "3", "--gold", "x"], "leave out --join"),
+        ([name, *corpus, *out, "--quick", "--seeds", "3"], "--quick has one seed and decides nothing"),
+        ([name, *corpus, *out, "--pages-only"], "nothing of luong2015-table1 is done yet"),
     ):
         assert main(["reproduce", *arguments]) == 2, arguments
         printed = capsys.readouterr()

@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import RunError
 from dragoman.progress import Console
 from dragoman.reproduction import steps as module
-from dragoman.reproduction.steps import Step, run_steps
+from dragoman.reproduction.steps import Step, run_steps, steps_done
 
 QUIET = Console(quiet=True)
 
@@ -82,15 +82,28 @@ def test_an_output_of_another_command_or_of_nobody_is_refused(tmp_path: Path) ->
 
 
 def test_the_device_is_given_to_commands_that_run_a_model_and_is_no_setting_of_theirs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    writes = "import sys; open('run', 'w').write(' '.join(sys.argv[1:]))"
-    monkeypatch.setattr(module, "ON_DEVICE", (writes,))
-    step = Step("run", (writes, "x"), Path("run"))
-    for device, words in (("cuda", "x --device cuda"), ("auto", "x --device cuda")):  # not made again
+    writes = "import sys; open(sys.argv[1], 'w').write(' '.join(sys.argv[2:]))"
+    step = Step("run", (writes, "run", "--threads", "1"), Path("run"))
+    for device, words in (("cuda", "--threads 1 --device cuda"), ("auto", "--threads 1 --device cuda")):  # made once
         assert run_steps([step], tmp_path, jobs=1, console=QUIET, device=device)["run"].state == "done"
         assert (tmp_path / "run").read_text() == words
-    assert json.loads((tmp_path / "steps" / "run.json").read_text())["device"] == "cuda"
+    record = json.loads((tmp_path / "steps" / "run.json").read_text())
+    assert record["device"] == "cuda"
+    assert record["machine"].endswith(", GPU")
+    other = Step("other", (writes, "other", "x"), Path("other"))
+    assert run_steps([other], tmp_path, jobs=1, console=QUIET, device="cuda")["other"].state == "done"
+    assert (tmp_path / "other").read_text() == "x"
+
+
+def test_what_is_done_is_told_without_running_anything(tmp_path: Path) -> None:
+    plan = [_append("a"), _append("b", ("a",))]
+    assert steps_done(plan, tmp_path) == {}
+    assert not (tmp_path / "steps").exists()
+    run_steps(plan[:1], tmp_path, jobs=1, console=QUIET)
+    assert {name: outcome.state for name, outcome in steps_done(plan, tmp_path).items()} == {"a": "done"}
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_training_that_was_interrupted_is_resumed_from_its_states(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def add_options(parser: Parser) -> None:
         "--device", choices=("auto", "cpu", "cuda"), default="auto",
         help="where the models run; auto: the GPU if there is one; --jobs says how many share it",
     )  # fmt: skip
+    run.add_argument("--pages-only", action="store_true", help="run nothing; write the pages of what is done so far")
     run.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all translation models")
     parser.add_argument_group("general").add_argument("--quiet", action="store_true", help="print errors only")
 
@@ -99,6 +100,7 @@ def run(options: argparse.Namespace) -> None:
         minutes=options.minutes,
         seeds=options.seeds,
         quick=options.quick,
+        pages_only=options.pages_only,
         jobs=options.jobs,
         device=options.device,
         join=options.join,

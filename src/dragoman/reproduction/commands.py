@@ -27,6 +27,8 @@ def steps_of(plan: Plan) -> list[Step]:
     for seed in range(1, plan.budget.seeds + 1):
         for name in plan.experiment.needed_systems():
             system = plan.experiment.systems[name]
+            if not plan.can_be_measured(system, seed):
+                continue
             for step in (*_trainings(plan, system, seed), *_measuring(plan, name, system, seed)):
                 steps.setdefault(step.name, step)
     for model in plan.experiment.samples.heat_maps:

@@ -407,6 +407,8 @@ def _require_sense(experiment: Experiment, name: str) -> None:
         return ConfigError(f"experiment {experiment.name}: system {name}: {why}")
 
     system, row = experiment.systems[name], experiment.systems[name].phrase_based
+    if system.seeds > experiment.seeds:
+        raise refuse(f"has models of {system.seeds} seeds, but the experiment has {experiment.seeds}")
     metrics = set(experiment.measured(name))
     if row is None:
         if not system.models:

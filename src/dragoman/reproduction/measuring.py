@@ -58,7 +58,7 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
             found = {
                 seed: _statistics(plan, metric, name, seed, bleu)
                 for seed in range(1, plan.budget.seeds + 1)
-                if all(_is_done(outcomes, step) for step in _measuring_steps(plan, metric, name, seed))
+                if is_measured(plan, outcomes, metric, name, seed)
             }
             units = {len(statistics) for statistics in found.values()}
             missing = np.full((units.pop() if units else sentences, _SIZES.get(metric, _DEFAULT_SIZE)), np.nan)
@@ -66,12 +66,19 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
     return Measurements(rows, _parts(plan, outcomes))
 
 
-def _measuring_steps(plan: Plan, metric: str, system: str, seed: int) -> list[str]:
+def is_measured(plan: Plan, outcomes: Mapping[str, Outcome], metric: str, system: str, seed: int) -> bool:
+    """Whether the steps have succeeded that write what a metric of a system is computed from."""
+    return all(_is_done(outcomes, step) for step in measuring_steps(plan, metric, system, seed))
+
+
+def measuring_steps(plan: Plan, metric: str, system: str, seed: int) -> list[str]:
     """The steps that write what a metric of a system is computed from."""
     steps = [f"{_STEPS[metric]}-{system}-seed{seed}"] if metric in _STEPS else []
     row = plan.experiment.systems[system].phrase_based
     if metric in PHRASE_METRICS and row is not None:
         steps.append(table_step(row, seed))
+    if metric == "aer" and plan.gold is None:
+        steps.append("gold")
     return steps
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
-from dragoman.reproduction.decisions import METRICS
+from dragoman.reproduction.decisions import LEAST_SEEDS, METRICS
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
@@ -29,6 +30,8 @@ HALF = 0.5
 """Share of the paper's effect from which on ours is called as large."""
 
 _NO_PHRASES = "The table has too few targets of the chosen source phrases to compare them."
+
+_NO_SCORE: Mapping[str, Any] = {"mean": None, "deviation": None, "paper": None, "values": [], "not run": 0}
 
 Table = Sequence[Sequence[str]]
 """Rows of cells, the heading first."""
@@ -93,7 +96,7 @@ def scores_table(result: Mapping[str, Any]) -> Table:
         system = result["systems"][name]
         cells = [system["label"]]
         for metric, _ in metrics:
-            score = system["scores"].get(metric, {"mean": None, "deviation": None, "paper": None, "values": []})
+            score = system["scores"].get(metric, _NO_SCORE)
             cells += [_mean(score, METRICS[metric].decimals), "" if score["paper"] is None else str(score["paper"])]
         rows.append(cells)
     empty = [column for column in range(len(heads)) if column and not any(row[column] for row in rows[1:])]
@@ -102,7 +105,7 @@ def scores_table(result: Mapping[str, Any]) -> Table:
 
 def test_sets_table(result: Mapping[str, Any]) -> Table:
     """A row for each system: mean BLEU and perplexity on each of the test sets that were given."""
-    sets = {name: f"{' '.join(one['files'])} ({one['pairs']:,})" for name, one in result["corpus"]["test sets"].items()}
+    sets = {name: f"{_stem(one['files'])} ({one['pairs']:,})" for name, one in result["corpus"]["test sets"].items()}
     metrics = [name for name in ("perplexity", "bleu") if name in result["metrics"]]
     rows = [["system", *(f"{METRICS[name].heading}, {heading}" for heading in sets.values() for name in metrics)]]
     for name in result["shown"]:
@@ -113,6 +116,13 @@ def test_sets_table(result: Mapping[str, Any]) -> Table:
                 mean = system["scores"].get(metric, {}).get("test sets", {}).get(part)
                 rows[-1].append("" if mean is None else f"{mean:.{METRICS[metric].decimals}f}")
     return rows
+
+
+def _stem(files: Sequence[str]) -> str:
+    """What the names of the files of a test set have in common, or all of them."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*files, strict=False))
+    common = "".join(letters[0] for letters in alike).strip(".-_") if len(files) > 1 else ""
+    return common or " ".join(files)
 
 
 def claims_table(result: Mapping[str, Any]) -> Table:
@@ -191,6 +201,9 @@ def images_of_heat_maps(result: Mapping[str, Any], images: Mapping[str, str]) ->
 
 def _facts(result: Mapping[str, Any]) -> list[str]:
     budget, corpus = result["budget"], result["corpus"]
+    least = f"Fewer than {LEAST_SEEDS} seeds decide no claim." if budget["seeds"] < LEAST_SEEDS else ""
+    if budget["quick"]:
+        least = "A first look (`--quick`), which decides nothing: its differences may point the wrong way."
     length = f"{budget['updates']:,} updates" if budget["updates"] else f"{budget['minutes']:g} minutes"
     joined = f" Longer pairs are joined from up to {corpus['join']} pairs of the corpus." if corpus["join"] > 1 else ""
     sets = ", ".join(
@@ -203,7 +216,24 @@ def _facts(result: Mapping[str, Any]) -> list[str]:
         f"{result['paper']}, {result['item']}. Scale {budget['scale']:g}, {length}, {budget['seeds']} seeds. "
         f"Pairs: {sets}.{joined}{tokenizers}",
         f"Command: `{result['command']}`",
+        least,
+        rows_not_run(result),
     ]
+
+
+def rows_not_run(result: Mapping[str, Any]) -> str:
+    """A line that names the rows of the table that have no value of any seed because nothing was run; or ""."""
+    labels = [
+        result["systems"][name]["label"]
+        for name in result["shown"]
+        if all(score["mean"] is None and score["not run"] for score in _own_scores(result, name))
+    ]
+    return f"Not run yet: {'; '.join(labels)}." if labels else ""
+
+
+def _own_scores(result: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The scores of a row that are measured here, and not only in the paper."""
+    return [score for score in result["systems"][name]["scores"].values() if score["values"]]
 
 
 def _failures(result: Mapping[str, Any]) -> list[str]:
@@ -211,7 +241,7 @@ def _failures(result: Mapping[str, Any]) -> list[str]:
 
 
 def _mean(score: Mapping[str, Any], decimals: int) -> str:
-    failed = sum(value is None for value in score["values"])
+    failed = sum(value is None for value in score["values"]) - score["not run"]
     if score["mean"] is None:
         return "failed" if failed else ""
     shown = f"{score['mean']:.{decimals}f}"

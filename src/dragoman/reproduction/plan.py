@@ -30,6 +30,8 @@ class TrainingBudget:
     """Instead of updates."""
     scale: float
     seeds: int
+    quick: bool = False
+    """A first look, which decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,18 @@ class Plan:
         return Path("systems", f"{system}-seed{seed}.{kind}")
 
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
-        """The models of a system and their seeds: from `seed` on, in a circle."""
-        return [
-            (model, (seed - 1 + place) % self.budget.seeds + 1)
-            for model in system.models
-            for place in range(min(system.seeds, self.budget.seeds))
-        ]
+        """The models of a system and their seeds: from `seed` on, in the circle of those of the experiment.
+
+        Fewer seeds in the budget do not change what a system consists of: results of more seeds are added to those of
+        fewer. Empty where a model of a later seed than those of the budget belongs to it.
+        """
+        circle = max(self.experiment.seeds, self.budget.seeds)
+        seeds = [(seed - 1 + place) % circle + 1 for place in range(system.seeds)]
+        return [(model, one) for model in system.models for one in seeds] if max(seeds) <= self.budget.seeds else []
+
+    def can_be_measured(self, system: System, seed: int) -> bool:
+        """Whether all models of a system have seeds of the budget."""
+        return bool(self.members(system, seed)) or not system.models
 
     def contrasts(self) -> Path:
         """The sentences of the contrasts, each with its group."""

@@ -16,7 +16,7 @@ from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
 from dragoman.corpora.pairs import Corpora
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, RunError
 from dragoman.progress import Console
 from dragoman.reproduction.commands import steps_of
 from dragoman.reproduction.corpus import write_corpus, write_words
@@ -27,7 +27,7 @@ from dragoman.reproduction.page import html_page, markdown_page
 from dragoman.reproduction.phrases import write_phrases
 from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.results import collect
-from dragoman.reproduction.steps import Step, run_steps
+from dragoman.reproduction.steps import Step, run_steps, steps_done
 from dragoman.reproduction.trainings import assignments, language_model_settings, model_settings
 from dragoman.text.lines import replace_file, write_lines
 
@@ -52,6 +52,8 @@ class ReproductionRequest:
     seeds: int | None = None
     quick: bool = False
     """A first look: `QUICK` in place of what the experiment says."""
+    pages_only: bool = False
+    """Run nothing: write the pages of the steps that are done."""
     jobs: int = 1
     device: str = "auto"
     """Of the commands that train or run a model."""
@@ -79,8 +81,13 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
         minutes=request.minutes,
         scale=request.scale or usual["scale"],
         seeds=request.seeds or int(usual["seeds"]),
+        quick=request.quick,
     )
-    if budget.seeds < LEAST_SEEDS:
+    if request.quick and budget.seeds > QUICK["seeds"]:
+        raise ConfigError("--quick has one seed and decides nothing; leave out --seeds, or give --updates and --scale")
+    if request.quick:
+        console.info("--quick is a first look and decides nothing; its differences may point the wrong way")
+    elif budget.seeds < LEAST_SEEDS:
         console.info(f"fewer than {LEAST_SEEDS} seeds decide no claim; their differences are shown")
     settings = dict(_assignment(text) for text in request.settings)
     if request.gold and request.join > 1:
@@ -90,17 +97,26 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
     corpus = write_corpus(out / "corpus", request.corpora, join=request.join, languages=request.languages)
     folder = out / experiment.family
     plan = Plan(experiment, corpus, folder, budget, settings, request.gold)
+    steps = steps_of(plan)
+    if not request.pages_only:
+        _require_packages(steps)
+    elif not steps_done(steps, folder):
+        raise RunError(f"{folder}: nothing of {experiment.name} is done yet, so there is nothing to show")
     if experiment.contrasts:
         (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
         write_lines(folder / plan.contrasts(), _contrasts(experiment))
-    steps = steps_of(plan)
-    _require_packages(steps)
     if experiment.needs_words():
         console.info("tokenising the corpus")
         write_words(corpus)
         write_phrases(plan)
-    console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
-    outcomes = run_steps(steps, folder, jobs=request.jobs, device=request.device, console=console)
+    for name in experiment.needed_systems():
+        if not plan.can_be_measured(experiment.systems[name], 1):
+            console.info(f"{experiment.systems[name].label}: needs {experiment.systems[name].seeds} seeds, is left out")
+    if request.pages_only:
+        outcomes = steps_done(steps, folder)
+    else:
+        console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
+        outcomes = run_steps(steps, folder, jobs=request.jobs, device=request.device, console=console)
     result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
     write_result(result, out / experiment.name, heat_maps=folder)
     return result

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from dragoman.evaluation.metrics import bleu_metric
 from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
 from dragoman.report.facts import machine_name
+from dragoman.reproduction.comparison import Comparison
 from dragoman.reproduction.decisions import METRICS, Decision, Measurements, decide, effect_size, verdict_of_all
 from dragoman.reproduction.experiment import Claim, Experiment, Figure
 from dragoman.reproduction.maps import read_map
-from dragoman.reproduction.measuring import bleu_tokenizer, read_hypotheses, read_states
+from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, read_hypotheses, read_states
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import log_scores, shown_phrases
 from dragoman.reproduction.plan import Plan
@@ -53,13 +54,14 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
             "minutes": plan.budget.minutes,
             "scale": plan.budget.scale,
             "seeds": plan.budget.seeds,
+            "quick": plan.budget.quick,
         },
         "settings": {**experiment.settings, **plan.settings},
         "corpus": plan.corpus.facts,
         "parts": {name: int(inside.sum()) for name, inside in measured.parts.items()},
         "gold": "given" if plan.gold else "links of a statistical aligner",
         "metrics": {name: METRICS[name].heading for name in experiment.metrics},
-        "systems": {name: _system(plan, name, measured) for name in experiment.needed_systems()},
+        "systems": {name: _system(plan, name, outcomes, measured) for name in experiment.needed_systems()},
         "shown": experiment.rows(),
         "models": {
             name: _model(plan, name, outcomes)
@@ -74,8 +76,9 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
     }
 
 
-def _system(plan: Plan, name: str, measured: Measurements) -> Values:
+def _system(plan: Plan, name: str, outcomes: Mapping[str, Outcome], measured: Measurements) -> Values:
     system = plan.experiment.systems[name]
+    seeds = range(1, plan.budget.seeds + 1)
     scores: dict[str, Values] = {}
     for metric in plan.experiment.measured(name):
         values = measured.scores(metric, name)
@@ -84,6 +87,9 @@ def _system(plan: Plan, name: str, measured: Measurements) -> Values:
             "values": [_number(value) for value in values],
             "mean": _mean(values),
             "deviation": _number(found.std(ddof=1)) if len(found) > 1 else None,
+            "not run": sum(
+                any(step not in outcomes for step in measuring_steps(plan, metric, name, seed)) for seed in seeds
+            ),
             "paper": system.paper.get(metric),
         }
         if metric in ("bleu", "dev_bleu"):
@@ -93,7 +99,7 @@ def _system(plan: Plan, name: str, measured: Measurements) -> Values:
                 part: _mean(measured.scores(metric, name, part)) for part in plan.corpus.facts.get("test sets", ())
             }
     for metric, value in system.paper.items():
-        scores.setdefault(metric, {"values": [], "mean": None, "deviation": None, "paper": value})
+        scores.setdefault(metric, {"values": [], "mean": None, "deviation": None, "not run": 0, "paper": value})
     return {"label": system.label, "models": list(system.models), "seeds": system.seeds, "scores": scores}
 
 
@@ -105,10 +111,12 @@ def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
     else:
         settings = language_model_settings(plan.experiment, name, plan.budget.scale)
     facts: dict[str, list[float]] = {"updates": [], "epochs": [], "minutes": [], "dev perplexity": []}
+    machines = set()
     for seed in range(1, plan.budget.seeds + 1):
         outcome = outcomes.get(f"train-{name}-seed{seed}")
         if outcome is None or outcome.state != "done":
             continue
+        machines.add(outcome.machine)
         validations = _validations(plan, name, seed)
         if validations:
             last = validations[-1]
@@ -117,22 +125,36 @@ def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
             facts["minutes"].append(last["seconds"] / 60)
             facts["dev perplexity"].append(min(record["perplexity"] or math.inf for record in validations))
     means = {key: _number(sum(values) / len(values)) if values else None for key, values in facts.items()}
-    return {"preset": preset, "set": settings, **means}
+    return {"preset": preset, "set": settings, **means, "machines": sorted(machines - {""})}
 
 
 def _claim(experiment: Experiment, claim: Claim, measured: Measurements) -> Values:
-    decisions = [decide(comparison, measured) for comparison in claim.comparisons()]
+    comparisons = claim.comparisons()
+    decisions = [decide(comparison, measured) for comparison in comparisons]
     return {
         "claim": claim.claim,
         "where": claim.where,
         "verdict": str(verdict_of_all(decisions)),
-        "comparisons": [_decision(experiment, decision, measured) for decision in decisions],
+        "comparisons": [
+            _decision(decision, measured, paper_effect(experiment, comparison))
+            for comparison, decision in zip(comparisons, decisions, strict=True)
+        ],
     }
 
 
-def _decision(experiment: Experiment, decision: Decision, measured: Measurements) -> Values:
+def paper_effect(experiment: Experiment, comparison: Comparison) -> float | None:
+    """The effect that the paper has for a comparison, as `effect_size`; the best of several systems is the paper's."""
+    best = {}
+    for _, value in comparison.terms:
+        known = {name: score for name in value.systems if (score := _paper_score(experiment, value.metric, name))}
+        choose = min if METRICS[value.metric].lower_is_better else max
+        if len(value.systems) > 1:
+            best[value] = choose(known, key=known.__getitem__, default=value.systems[0])
+    return effect_size(comparison.with_systems(best), lambda metric, system: _paper_score(experiment, metric, system))
+
+
+def _decision(decision: Decision, measured: Measurements, paper: float | None) -> Values:
     ours = effect_size(decision.comparison, measured.scores)
-    paper = effect_size(decision.comparison, lambda metric, system: _paper_score(experiment, metric, system))
     return {
         "expected": decision.comparison.text,
         "values": [_number(value) for value in decision.values],
@@ -244,7 +266,7 @@ def _samples(plan: Plan, outcomes: Mapping[str, Outcome]) -> list[Values]:
 
 def _heat_maps(plan: Plan, outcomes: Mapping[str, Outcome]) -> Values:
     """Model -> the heat maps that were drawn, relative to the folder of the family."""
-    done = (name for name in plan.experiment.samples.heat_maps if outcomes[f"heatmap-{name}"].state == "done")
+    done = (name for name in plan.experiment.samples.heat_maps if _is_done(outcomes, f"heatmap-{name}"))
     return {name: [str(plan.heat_maps(name) / f"{line}.svg") for line in plan.drawn_lines()] for name in done}
 
 

@@ -27,8 +27,8 @@ from dragoman.text.lines import replace_file
 
 PROGRAM = (sys.executable, "-m", "dragoman")
 """What the words of a step's command are given to."""
-ON_DEVICE = ("train", "translate", "score")
-"""Verbs that are given the device."""
+RUNS_A_MODEL = "--threads"
+"""Option of the commands that run a model: they are given the device, too."""
 POLL_SECONDS = 0.1
 """Time between looks at the running processes."""
 STOP_SECONDS = 60.0
@@ -59,6 +59,8 @@ class Outcome:
     seconds: float
     message: str = ""
     """The last line on standard error of a step that failed."""
+    machine: str = ""
+    """The machine on which it ran; "" where an older record does not name it."""
 
 
 def run_steps(
@@ -75,20 +77,8 @@ def run_steps(
     Raises:
         RunError: an output exists that a step of another command made, or that no step made.
     """
-    records = folder / "steps"
-    records.mkdir(parents=True, exist_ok=True)
-    outcomes: dict[str, Outcome] = {}
-    earlier = {step.name: _record(records, step.name) for step in steps}
-    for step in steps:
-        _require_own_output(step, earlier[step.name], folder)
-    for step in reversed(steps):  # those that need a step come after it
-        record = earlier[step.name]
-        if (
-            record
-            and record["state"] == "done"
-            and ((folder / step.output).exists() or _is_spent(step, steps, outcomes))
-        ):
-            outcomes[step.name] = Outcome("done", record["seconds"])
+    (folder / "steps").mkdir(parents=True, exist_ok=True)
+    outcomes = steps_done(steps, folder)
     waiting = [step for step in steps if step.name not in outcomes]
     progress = _Progress(console, len(steps), len(outcomes), jobs)
     running: dict[str, _Process] = {}
@@ -112,6 +102,27 @@ def run_steps(
     except BaseException:
         _stop(running.values())
         raise
+    return outcomes
+
+
+def steps_done(steps: Sequence[Step], folder: Path) -> dict[str, Outcome]:
+    """The outcomes of the steps that need not be run any more.
+
+    Raises:
+        RunError: an output exists that a step of another command made, or that no step made.
+    """
+    outcomes: dict[str, Outcome] = {}
+    earlier = {step.name: _record(folder / "steps", step.name) for step in steps}
+    for step in steps:
+        _require_own_output(step, earlier[step.name], folder)
+    for step in reversed(steps):  # those that need a step come after it
+        record = earlier[step.name]
+        if (
+            record
+            and record["state"] == "done"
+            and ((folder / step.output).exists() or _is_spent(step, steps, outcomes))
+        ):
+            outcomes[step.name] = Outcome("done", record["seconds"], machine=record["machine"])
     return outcomes
 
 
@@ -146,6 +157,11 @@ def launch(command: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[
         )
 
 
+def on_device(command: tuple[str, ...], device: str) -> tuple[str, ...]:
+    """A command on a device other than the one that it would choose; only commands that run a model have one."""
+    return command if device == "auto" or RUNS_A_MODEL not in command else (*command, "--device", device)
+
+
 class _Process:
     """A running step."""
 
@@ -163,10 +179,7 @@ class _Process:
         for place in (self.log, self._output):
             place.parent.mkdir(parents=True, exist_ok=True)
         self._write("begun", self._before)
-        command = self._command()
-        if device != "auto" and command[0] in ON_DEVICE:
-            command = (*command, "--device", device)
-        self.process = launch(command, folder, self.log)
+        self.process = launch(on_device(self._command(), device), folder, self.log)
 
     def _command(self) -> tuple[str, ...]:
         run = self._output.parent
@@ -184,7 +197,7 @@ class _Process:
         seconds = self._before + time.monotonic() - self._start
         if code == 0 and self._output.exists():
             self._write("done", seconds)
-            return Outcome("done", seconds)
+            return Outcome("done", seconds, machine=_machine(self._device))
         message = _last_line(self.log) or f"exit code {code}"
         self._write("failed", seconds, message)
         return Outcome("failed", seconds, message)
@@ -206,11 +219,16 @@ class _Process:
     def _write(self, state: str, seconds: float, message: str = "") -> None:
         record = {
             **{"command": self.step.command, "state": state, "seconds": round(seconds, 1), "message": message},
-            **{"device": self._device, "machine": machine_name()},
+            **{"device": self._device, "machine": _machine(self._device)},
         }
         with replace_file(self._records / f"{self.step.name}.json") as file:
             json.dump(record, file, ensure_ascii=False)
             file.write("\n")
+
+
+def _machine(device: str) -> str:
+    """The name of this machine, and whether models ran on its GPU."""
+    return machine_name() + (", GPU" if device == "cuda" else "")
 
 
 def _remove_kept_files(run: Path) -> None:
@@ -293,6 +311,7 @@ def _record(records: Path, name: str) -> dict[str, Any] | None:
     try:
         record = json.loads(text)
         found = {"command": list(record["command"]), "state": str(record["state"]), "seconds": float(record["seconds"])}
+        found["machine"] = str(record.get("machine", ""))
     except (ValueError, TypeError, KeyError):
         raise RunError(f"{path}: is damaged; remove it and the output of the step") from None
     return found
