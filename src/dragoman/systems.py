@@ -112,10 +112,10 @@ def processors() -> int:
 
 def processor() -> Processor:
     """The name and the features of the processor."""
-    found = Processor("", ())
+    described = Processor("", ())
     with suppress(OSError):  # only Linux has the file
-        found = described_processor(_CPUINFO.read_text(encoding="utf-8", errors="replace"))
-    return found._replace(name=found.name or platform.processor() or platform.machine())
+        described = described_processor(_CPUINFO.read_text(encoding="utf-8", errors="replace"))
+    return described._replace(name=described.name or platform.processor() or platform.machine())
 
 
 def described_processor(described: str) -> Processor:

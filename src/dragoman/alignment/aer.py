@@ -96,11 +96,11 @@ def agreement(gold: Sequence[MarkedLinks], hypothesis: Sequence[Iterable[Link]])
         )
     if not gold:
         raise InputError("nothing to compare: the alignments have 0 sentences")
-    found = [frozenset(links) for links in hypothesis]
-    pairs = list(zip(gold, found, strict=True))
+    predicted = [frozenset(links) for links in hypothesis]
+    pairs = list(zip(gold, predicted, strict=True))
     return Agreement(
         sentences=len(gold),
-        links=sum(map(len, found)),
+        links=sum(map(len, predicted)),
         sure=sum(len(marked.sure) for marked in gold),
         possible=sum(len(marked.possible) for marked in gold),
         links_sure=sum(len(links & marked.sure) for marked, links in pairs),

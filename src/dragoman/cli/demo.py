@@ -118,13 +118,13 @@ def _shown(translation: Translation) -> str:
 def this_command() -> str:
     """`dragoman` where the shell finds this program by that name, else the path of it, quoted for the shell."""
     script = sys.argv[0]
-    found = shutil.which("dragoman")
+    program = shutil.which("dragoman")
     if Path(script).name != "dragoman":  # python -m dragoman
         beside = Path(sys.executable).with_name("dragoman")
-        if found is not None and beside.exists() and os.path.samefile(found, beside):
+        if program is not None and beside.exists() and os.path.samefile(program, beside):
             return "dragoman"
         return f"{shlex.quote(_short(sys.executable))} -m dragoman"
-    if found is not None and os.path.exists(script) and os.path.samefile(found, script):
+    if program is not None and os.path.exists(script) and os.path.samefile(program, script):
         return "dragoman"
     return shlex.quote(_short(script))
 

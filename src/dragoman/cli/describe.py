@@ -41,9 +41,9 @@ def run(request: DescriptionRequest) -> None:
     from dragoman.model.description import describe
     from dragoman.workflows.configuration import changed
 
-    found = _find(request.what)
-    config = changed(found.config, request.changes)
-    source, target = request.vocabulary or found.vocabularies or _largest(config.text)
+    described = _find(request.what)
+    config = changed(described.config, request.changes)
+    source, target = request.vocabulary or described.vocabularies or _largest(config.text)
     description = describe(config.model, source, target)
     print(_as_json(description, config, source, target) if request.json else _as_table(description))
 

@@ -37,14 +37,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Look, measure and print."""
-    found = _installation()
-    if options.seconds and found["packages"].get("torch"):
+    report = _installation()
+    if options.seconds and report["packages"].get("torch"):
         from dragoman.model.devices import set_threads
         from dragoman.workflows.speed import measure_speed
 
         set_threads(options.threads)
-        found["speed"] = dataclasses.asdict(measure_speed(options.seconds, options.device))
-    print(json.dumps(found, indent=1) if options.json else "\n".join(_lines(found)))
+        report["speed"] = dataclasses.asdict(measure_speed(options.seconds, options.device))
+    print(json.dumps(report, indent=1) if options.json else "\n".join(_lines(report)))
 
 
 def _installation() -> dict[str, Any]:
@@ -72,26 +72,26 @@ def _installation() -> dict[str, Any]:
     }
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     """The same for people."""
     from dragoman.systems import size_text
 
-    processor, speed = found["processor"], found["speed"]
-    yield f"dragoman {found['dragoman']}, Python {found['python']}, {found['system']}"
+    processor, speed = report["processor"], report["speed"]
+    yield f"dragoman {report['dragoman']}, Python {report['python']}, {report['system']}"
     features = " ".join(processor["features"]) or "not known"
     yield f"processor: {processor['name']}, {processor['cores']} usable; features: {features}"
     bf16, amx = ("yes" if processor[name] else "no" for name in ("bf16", "amx"))
-    yield f"bfloat16 instructions: {bf16}; AMX: {amx}; memory: {size_text(found['memory_bytes'])}"
+    yield f"bfloat16 instructions: {bf16}; AMX: {amx}; memory: {size_text(report['memory_bytes'])}"
     yield ""
-    yield ", ".join(f"{name} {version}" for name, version in found["packages"].items() if version)
+    yield ", ".join(f"{name} {version}" for name, version in report["packages"].items() if version)
     yield ""
-    width = max(len(extra["name"]) for extra in found["extras"])
-    for extra in found["extras"]:
+    width = max(len(extra["name"]) for extra in report["extras"])
+    for extra in report["extras"]:
         remedy = f"pip install 'dragoman[{extra['name']}]' (lacks {', '.join(extra['missing'])}): "
         yield f"{extra['name']:<{width}}  {remedy if extra['missing'] else 'installed: '}{extra['brings']}"
     yield ""
     if speed is None:
-        yield "speed: not measured" + ("" if found["packages"].get("torch") else "; it needs the extra train")
+        yield "speed: not measured" + ("" if report["packages"].get("torch") else "; it needs the extra train")
         return
     place = f"{speed['device']}, {speed['threads']} thread{'' if speed['threads'] == 1 else 's'}"
     yield f"speed (preset {speed['preset']}, {place}, sentences of {speed['words_a_sentence']} words):"

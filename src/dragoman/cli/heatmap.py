@@ -67,8 +67,8 @@ def line_numbers(text: str) -> list[int]:
     """Parse a list of line numbers such as "1,5-8" into ascending numbers from 1."""
     numbers: set[int] = set()
     for part in text.split(","):
-        found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last or last - first >= 10_000:
             raise argparse.ArgumentTypeError(f"{text!r} is not a list of line numbers such as 1,5-8")
         numbers.update(range(first, last + 1))

@@ -87,13 +87,13 @@ def run(options: argparse.Namespace) -> None:
     others = [as_vector(read_weights(path), pool.shape, path, lacking=0.0) for path in options.against]
     console.info(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
     console.info(f"start: {_shown(pools, start)}")
-    found = []
+    vectors = []
     for seed in range(options.seed, options.seed + options.runs):
-        found.append(_tune(options, pool, start, np.random.default_rng(seed)))
-        console.info(f"{options.method}, seed {seed}: {_shown(pools, found[-1].weights)}")
-    _print_summary(pools, [tuned.weights for tuned in found], others, console)
-    best = max(found, key=lambda tuned: tuned.score)
-    warn_of_flat_metric(pool, [start, *(tuned.weights for tuned in found)], "use --metric chrf")
+        vectors.append(_tune(options, pool, start, np.random.default_rng(seed)))
+        console.info(f"{options.method}, seed {seed}: {_shown(pools, vectors[-1].weights)}")
+    _print_summary(pools, [tuned.weights for tuned in vectors], others, console)
+    best = max(vectors, key=lambda tuned: tuned.score)
+    warn_of_flat_metric(pool, [start, *(tuned.weights for tuned in vectors)], "use --metric chrf")
     write_weights(options.output, as_weights(best.weights, pool.shape))
 
 
@@ -136,16 +136,16 @@ def _shown(pools: dict[str, HypothesisPool], weights: Vector) -> str:
 
 
 def _print_summary(
-    pools: dict[str, HypothesisPool], found: Sequence[Vector], others: Sequence[Vector], console: Console
+    pools: dict[str, HypothesisPool], vectors: Sequence[Vector], others: Sequence[Vector], console: Console
 ) -> None:
     """Print mean and standard deviation over the runs, and the difference to the other weights, for each set."""
     from dragoman.tuning.multi_run_tests import compare_weights
 
     for name, pool in pools.items():
-        if len(found) > 1:
-            console.info(f"{name}: {_spread([pool.score(weights) for weights in found])}")
+        if len(vectors) > 1:
+            console.info(f"{name}: {_spread([pool.score(weights) for weights in vectors])}")
         if others:
-            compared = compare_weights(pool, found, others)
+            compared = compare_weights(pool, vectors, others)
             mean, other = compared.scores.mean(), compared.other_scores.mean()
             console.info(
                 f"{name}: {mean:.2f} against {other:.2f}, {mean - other:+.2f}; "

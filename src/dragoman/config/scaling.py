@@ -82,19 +82,19 @@ def _rounded(number: float) -> float:
 
 def scaled_values(before: Config, after: Config, factor: float) -> list[ScaledValue]:
     """What `scale` changed, with notes for `dragoman config`."""
-    found = []
+    changes = []
     for section, key in SIZES:
         old, new = (getattr(getattr(config.model, section), key) for config in (before, after))
         if old != new:
-            found.append(ScaledValue(f"model.{section}.{key}", f"--scale {factor:g}: {old} units x {factor:g}"))
+            changes.append(ScaledValue(f"model.{section}.{key}", f"--scale {factor:g}: {old} units x {factor:g}"))
     if before.model.init_scale != after.model.init_scale:
         note = f"--scale {factor:g}: {before.model.init_scale:g} / sqrt({factor:g}); --sizes-only keeps it"
-        found.append(ScaledValue("model.init_scale", note))
+        changes.append(ScaledValue("model.init_scale", note))
     norm, scaled_norm = (config.training.optimiser.max_gradient_norm for config in (before, after))
     if norm != scaled_norm:
         note = f"--scale {factor:g}: {norm:g} x sqrt({factor:g}); --sizes-only keeps it"
-        found.append(ScaledValue("training.optimiser.max_gradient_norm", note))
+        changes.append(ScaledValue("training.optimiser.max_gradient_norm", note))
     if before.model.attention.reference_length != after.model.attention.reference_length:
         note = f"--scale {factor:g}: the mean source length of Luong et al. 2015; --sizes-only leaves the window"
-        found.append(ScaledValue("model.attention.reference_length", note))
-    return found
+        changes.append(ScaledValue("model.attention.reference_length", note))
+    return changes

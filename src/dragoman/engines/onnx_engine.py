@@ -112,22 +112,22 @@ class _Graph:
         Raises:
             RunError: there is no such entry, or it is something else.
         """
-        found = self._metadata.get(name)
-        if found is None or not re.fullmatch("[0-9]{1,9}", found):
+        text = self._metadata.get(name)
+        if text is None or not re.fullmatch("[0-9]{1,9}", text):
             raise self.refused(f"it does not state its {name.replace('_', ' ')}")
-        return int(found)
+        return int(text)
 
-    def require(self, found: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    def require(self, actual: Mapping[str, str], expected: Mapping[str, str]) -> None:
         """Compare the names and types of inputs or outputs with those of an exported model.
 
         Raises:
             RunError: they differ; the message names one of them.
         """
-        for name in sorted(found.keys() | expected.keys()):
-            if found.get(name) != expected.get(name):
+        for name in sorted(actual.keys() | expected.keys()):
+            if actual.get(name) != expected.get(name):
                 raise self.refused(
                     f"an exported model has {quoted(name)} as {expected.get(name, 'nothing')}, this one as "
-                    f"{found.get(name, 'nothing')}"
+                    f"{actual.get(name, 'nothing')}"
                 )
 
     def refused(self, reason: str) -> RunError:
@@ -240,12 +240,12 @@ class OnnxEngine:
 
     def _log_probabilities(self, outputs: Arrays) -> NDArray[np.float32]:
         """The log-probabilities of all words of the step graph, in whole chunks; `outputs` are those of k = 1."""
-        found: NDArray[np.float32] = outputs[self._distribution]
+        distributions: NDArray[np.float32] = outputs[self._distribution]
         if self._distribution == "probabilities":
             with np.errstate(divide="ignore"):  # of padding, and where a probability underflows
-                return np.log(found)
-        log_sum = np.take_along_axis(found, outputs["words"], axis=1) - outputs["log_probabilities"]  # [R, 1]
-        return found - log_sum
+                return np.log(distributions)
+        log_sum = np.take_along_axis(distributions, outputs["words"], axis=1) - outputs["log_probabilities"]  # [R, 1]
+        return distributions - log_sum
 
     def _attention(self, outputs: Arrays, state: _OnnxState) -> NDArray[np.float32] | None:
         """[R, S] as wide as the source: sentences that have left may have been longer."""

@@ -133,9 +133,9 @@ class TorchEngine:
         real = shared.nodes >= 0
         nodes = torch.from_numpy(shared.nodes[real]).to(model.device)
         words = torch.from_numpy(target[real]).to(model.device)
-        found = np.zeros(target.shape, np.float32)
-        found[real] = model.output.word_log_probabilities(torch.cat(readouts), words, nodes).float().cpu().numpy()
-        return ForcedScores(found, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
+        forced = np.zeros(target.shape, np.float32)
+        forced[real] = model.output.word_log_probabilities(torch.cat(readouts), words, nodes).float().cpu().numpy()
+        return ForcedScores(forced, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
 
     def _arrange(self, old: _TorchState, parents: NDArray[np.int64]) -> tuple[_TorchState, NDArray[np.int64]]:
         """The layout and state of the rows that continue `parents`, and the row of `parents` in each cell.

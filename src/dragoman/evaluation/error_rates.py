@@ -40,8 +40,8 @@ class WordErrorRate:
         self._references = reference_counts(references)
         return np.array(
             [
-                (all(symbols_of(one, self._symbols) != found for one in reference_list(given)), 1)
-                for found, given in zip(
+                (all(symbols_of(one, self._symbols) != written for one in reference_list(given)), 1)
+                for written, given in zip(
                     (symbols_of(line, self._symbols) for line in hypotheses), references, strict=True
                 )
             ],
@@ -71,9 +71,9 @@ class SymbolErrorRate:
         self._references = reference_counts(references)
         rows = []
         for line, given in zip(hypotheses, references, strict=True):
-            found = symbols_of(line, self._symbols)
+            written = symbols_of(line, self._symbols)
             wanted = [symbols_of(one, self._symbols) for one in reference_list(given)]
-            rows.append(min(((edit_distance(found, one), len(one)) for one in wanted), key=lambda row: row[0]))
+            rows.append(min(((edit_distance(written, one), len(one)) for one in wanted), key=lambda row: row[0]))
         return np.array(rows, np.float64)
 
     def score(self, statistics: NDArray[np.float64]) -> float:

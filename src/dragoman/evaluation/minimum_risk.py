@@ -86,13 +86,13 @@ def pairwise_chrf(texts: Sequence[str]) -> NDArray[np.float64]:
 
 def _counts(texts: Sequence[Sequence[str]], order: int) -> NgramCounts:
     """Count the n-grams of one order; a text is a sequence of words or characters."""
-    found = [Counter(text[start : start + order] for start in range(len(text) - order + 1)) for text in texts]
+    ngrams = [Counter(text[start : start + order] for start in range(len(text) - order + 1)) for text in texts]
     columns: dict[Hashable, int] = {}
-    for one in found:
+    for one in ngrams:
         for ngram in one:
             columns.setdefault(ngram, len(columns))
     counts = np.zeros((len(texts), len(columns)), np.int32)
-    for row, one in zip(counts, found, strict=True):
+    for row, one in zip(counts, ngrams, strict=True):
         row[[columns[ngram] for ngram in one]] = list(one.values())
     return counts
 

@@ -165,15 +165,15 @@ def measure_robustness(
         *(line for lines in inserted.values() for line, _ in lines),
         *other,
     ]
-    found = dict(known or {})
-    missing = [source for source in dict.fromkeys(sources) if source not in found]
-    found.update(zip(missing, translate(missing), strict=True))
+    translated = dict(known or {})
+    missing = [source for source in dict.fromkeys(sources) if source not in translated]
+    translated.update(zip(missing, translate(missing), strict=True))
     metrics = bleu_metric(tokenizer), bleu_metric(tokenizer, case=False)
     return Robustness(
         len(sample),
-        tuple(_score(name, lines, found, metrics) for name, lines in changed.items()),
-        tuple(_count(name, items[name], lines, found) for name, lines in inserted.items()),
-        _other_text(other, found) if other else None,
+        tuple(_score(name, lines, translated, metrics) for name, lines in changed.items()),
+        tuple(_count(name, items[name], lines, translated) for name, lines in inserted.items()),
+        _other_text(other, translated) if other else None,
     )
 
 
@@ -211,11 +211,14 @@ def _with_item(name: str, item: Item, sample: Sequence[Pair]) -> list[tuple[str,
 
 
 def _score(
-    name: str, lines: Sequence[_ChangedPair], found: Mapping[str, Translated], metrics: Sequence[SacreBleu]
+    name: str, lines: Sequence[_ChangedPair], translated: Mapping[str, Translated], metrics: Sequence[SacreBleu]
 ) -> ChangedScore:
     if not lines:
         return ChangedScore(name, 0, 0.0, 0.0, 0.0, 0.0)
-    texts, plain = [found[line.source].text for line in lines], [found[line.plain.source].text for line in lines]
+    texts, plain = (
+        [translated[line.source].text for line in lines],
+        [translated[line.plain.source].text for line in lines],
+    )
     references = [line.references for line in lines]
     return ChangedScore(
         name,
@@ -225,14 +228,14 @@ def _score(
     )
 
 
-def _count(name: str, item: Item, lines: Sequence[tuple[str, str]], found: Mapping[str, Translated]) -> ItemCount:
-    kept = sum(contains(found[line].text, example, digits_only=item.digits_only) for line, example in lines)
+def _count(name: str, item: Item, lines: Sequence[tuple[str, str]], translated: Mapping[str, Translated]) -> ItemCount:
+    kept = sum(contains(translated[line].text, example, digits_only=item.digits_only) for line, example in lines)
     return ItemCount(name, len(lines), kept)
 
 
-def _other_text(lines: Sequence[str], found: Mapping[str, Translated]) -> OtherText:
+def _other_text(lines: Sequence[str], translated: Mapping[str, Translated]) -> OtherText:
     return OtherText(
         len(lines),
-        sum(has_loop(line, found[line].text) for line in lines),
-        sum(not found[line].finished for line in lines),
+        sum(has_loop(line, translated[line].text) for line in lines),
+        sum(not translated[line].finished for line in lines),
     )

@@ -53,16 +53,16 @@ class Comparisons:
         return {
             "against": self.other,
             "scores": {
-                found.name: {
-                    "score": found.score,
-                    "other_score": found.other_score,
-                    "interval": found.interval,
-                    "other_interval": found.other_interval,
-                    "bootstrap_p": found.bootstrap_p,
-                    "randomisation_p": found.randomisation_p,
-                    "signature": found.signature,
+                metric.name: {
+                    "score": metric.score,
+                    "other_score": metric.other_score,
+                    "interval": metric.interval,
+                    "other_interval": metric.other_interval,
+                    "bootstrap_p": metric.bootstrap_p,
+                    "randomisation_p": metric.randomisation_p,
+                    "signature": metric.signature,
                 }
-                for found in self.metrics
+                for metric in self.metrics
             },
         }
 
@@ -73,14 +73,14 @@ class Comparisons:
             head,
             *(
                 (
-                    found.name,
-                    f"{found.score:.2f} ± {found.interval:.2f}",
-                    f"{found.other_score:.2f} ± {found.other_interval:.2f}",
-                    f"{found.score - found.other_score:+.2f}",
-                    f"{found.bootstrap_p:.4f}",
-                    f"{found.randomisation_p:.4f}",
+                    metric.name,
+                    f"{metric.score:.2f} ± {metric.interval:.2f}",
+                    f"{metric.other_score:.2f} ± {metric.other_interval:.2f}",
+                    f"{metric.score - metric.other_score:+.2f}",
+                    f"{metric.bootstrap_p:.4f}",
+                    f"{metric.randomisation_p:.4f}",
                 )
-                for found in self.metrics
+                for metric in self.metrics
             ),
         ]
 

@@ -43,16 +43,16 @@ def warn_of_tokenised_text(
     """
     if tokenizer in WITHOUT_SPACES:
         return
-    found, expected = looks_tokenised(hypotheses), looks_tokenised(references)
-    if found != expected:
-        one, other = (name, "the references") if found else ("the references", name)
+    tokenised, expected = looks_tokenised(hypotheses), looks_tokenised(references)
+    if tokenised != expected:
+        one, other = (name, "the references") if tokenised else ("the references", name)
         log.warning(
             "%s look tokenised (spaces before full stops and commas), and %s do not, so chrF, TER and exact match "
             "compare different texts; detokenise them",
             one,
             other,
         )
-    elif found and tokenizer != "none":
+    elif tokenised and tokenizer != "none":
         log.warning(
             "%s and the references look tokenised (spaces before full stops and commas), and BLEU with tokenizer %s "
             "is for detokenised text; give --tokenizer none, or detokenise both",

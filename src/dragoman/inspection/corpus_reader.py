@@ -38,12 +38,12 @@ line must have two."""
 
 def character_issues(line: str) -> dict[str, int]:
     """Return the issues of a line, by their names in findings.py, with the position of the first of each."""
-    found = {"control character": _CONTROL.search(line), "markup": _MARKUP.search(line)}
+    matches = {"control character": _CONTROL.search(line), "markup": _MARKUP.search(line)}
     if not line.isascii():
-        found["invisible character"] = _INVISIBLE.search(line)
-        found["mojibake"] = _mojibake(line)
-        found["replacement character"] = _LOST.search(line)
-    positions = {kind: match.start() for kind, match in found.items() if match is not None}
+        matches["invisible character"] = _INVISIBLE.search(line)
+        matches["mojibake"] = _mojibake(line)
+        matches["replacement character"] = _LOST.search(line)
+    positions = {kind: match.start() for kind, match in matches.items() if match is not None}
     if not unicodedata.is_normalized("NFC", line):  # at once for ASCII
         composed = unicodedata.normalize("NFC", line)
         positions["decomposed letter"] = next(at for at, letter in enumerate(line) if composed[at : at + 1] != letter)

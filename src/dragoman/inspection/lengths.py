@@ -92,5 +92,5 @@ class Lengths:
 
 
 def _quantiles(values: NDArray[np.int32]) -> dict[int, int]:
-    found = np.percentile(values, QUANTILES, method="inverted_cdf")
-    return {percent: int(value) for percent, value in zip(QUANTILES, found, strict=True)}
+    quantiles = np.percentile(values, QUANTILES, method="inverted_cdf")
+    return {percent: int(value) for percent, value in zip(QUANTILES, quantiles, strict=True)}

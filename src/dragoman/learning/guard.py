@@ -33,5 +33,5 @@ class Guard:
     def _bleu(self) -> float:
         if not self._pairs:
             return 0.0
-        found = self._translator.translate_lines(pair.source for pair in self._pairs)
-        return bleu([best.text for [best] in found], [pair.target for pair in self._pairs], self._tokenizer)
+        translated = self._translator.translate_lines(pair.source for pair in self._pairs)
+        return bleu([best.text for [best] in translated], [pair.target for pair in self._pairs], self._tokenizer)

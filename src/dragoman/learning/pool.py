@@ -46,8 +46,8 @@ class PairPool:
         None has more than `longest` segments on a side: the longest pair decides how long an update takes.
         """
         own = self._numbers.get(source)
-        found = self._index.rare_features_shared(source, 4 * count + 1)
-        pairs = [self._pairs[number] for number in found if number != own]
+        similar = self._index.rare_features_shared(source, 4 * count + 1)
+        pairs = [self._pairs[number] for number in similar if number != own]
         return [pair for pair in pairs if pair.longer <= longest][:count]
 
     def unlike(self, draw: random.Random, count: int, longest: int) -> list[IdPair]:

@@ -49,12 +49,12 @@ def weight_change(model: TranslationModel, batch: Batch) -> float:
         assert weights is not None, "attention has weights"
         signs = (2 * torch.randint(2, weights.shape, generator=draw) - 1).to(weights)
         total = total + (weights * signs)[lengths > step].sum()
-    found = torch.autograd.grad(total, annotations, allow_unused=True)[0] if total.requires_grad else None
-    if found is None:
+    gradient = torch.autograd.grad(total, annotations, allow_unused=True)[0] if total.requires_grad else None
+    if gradient is None:
         return 0.0
     real = annotations.detach()[memory.mask]  # [positions, W]
     deviation = (real - real.mean(dim=0)).square().mean().sqrt()
-    return float((found.square().sum() / lengths.sum()).sqrt() * deviation)
+    return float((gradient.square().sum() / lengths.sum()).sqrt() * deviation)
 
 
 def _attended(model: TranslationModel, attention: Attention, batch: Batch) -> tuple[AttentionMemory, list[_Call]]:

@@ -63,9 +63,9 @@ def _chart(title: str, lines: Sequence[LabelledText], projection: Projection, va
     x = alt.X("x:Q", title=projection.axes[0], axis=quiet).scale(zero=False, padding=20)
     y = alt.Y("y:Q", title=projection.axes[1], axis=quiet).scale(zero=False, padding=20)
     wanted = alt.param("wanted", value="", bind=alt.binding(input="search", name="Find "))
-    found = alt.condition("test(regexp(wanted, 'i'), datum.text)", alt.value(1.0), alt.value(0.08))
+    opacity = alt.condition("test(regexp(wanted, 'i'), datum.text)", alt.value(1.0), alt.value(0.08))
     colour = alt.Color("group:N", title=None) if grouped else alt.value("#1f5fa8")
-    base = alt.Chart({"name": "points"}).encode(x=x, y=y, opacity=found, color=colour)
+    base = alt.Chart({"name": "points"}).encode(x=x, y=y, opacity=opacity, color=colour)
     about = [alt.Tooltip("text:N"), *([alt.Tooltip("group:N")] if grouped else [])]
     layers: list[alt.Chart] = [base.mark_circle(size=45).encode(tooltip=about).add_params(wanted).interactive()]
     if len(lines) <= MAX_LABELS:

@@ -177,7 +177,7 @@ def _hover_points(lines: Lines) -> list[float]:
     """Return the x values with a hover column: an even selection, plus one of the line with the fewest points."""
     places = sorted({place for points in lines.values() for place, _ in points})
     fewest = [place for place, _ in min(lines.values(), key=len)]
-    return sorted({place for found in (places, fewest) for place in found[:: -(-len(found) // COLUMNS)]})
+    return sorted({place for shown in (places, fewest) for place in shown[:: -(-len(shown) // COLUMNS)]})
 
 
 def _figure(value: float) -> str:

@@ -119,7 +119,7 @@ def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Con
     Only replaced runs of equal length in reference and translation are counted, since otherwise words cannot be
     matched. Pairs that occur once are left out.
     """
-    found: dict[tuple[str, str], list[int]] = {}
+    rows: dict[tuple[str, str], list[int]] = {}
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
         expected, written = tokens(reference), tokens(hypothesis)
         for kind, begin, end, other_begin, other_end in _comparison(reference, expected, hypothesis, written):
@@ -127,8 +127,8 @@ def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Con
                 for there, here in zip(expected[begin:end], written[other_begin:other_end], strict=True):
                     pair = reference[slice(*there)], hypothesis[slice(*here)]
                     if _is_word(pair[0]) or _is_word(pair[1]):
-                        found.setdefault(pair, []).append(number)
-    return [Confusion(*pair, tuple(sentences)) for pair, sentences in _most_frequent(found) if len(sentences) > 1]
+                        rows.setdefault(pair, []).append(number)
+    return [Confusion(*pair, tuple(sentences)) for pair, sentences in _most_frequent(rows) if len(sentences) > 1]
 
 
 def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]:
@@ -152,21 +152,21 @@ def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]
 
 def count_oov(side: TextSide, lines: Sequence[str]) -> OovCounts:
     """Count the tokens of `lines` that are not in the vocabulary of `side`: words, or smaller units if it has those."""
-    found: dict[str, list[int]] = {}
+    rows: dict[str, list[int]] = {}
     tokens = 0
     for number, line in enumerate(lines):
         encoded = side.encode(line)
         tokens += len(encoded.ids)
         for index, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
             if index == UNK:
-                found.setdefault(line[start:end].strip(), []).append(number)
-    listed = tuple(OovToken(text, tuple(sentences)) for text, sentences in _most_frequent(found))
-    return OovCounts(tokens, sum(map(len, found.values())), listed)
+                rows.setdefault(line[start:end].strip(), []).append(number)
+    listed = tuple(OovToken(text, tuple(sentences)) for text, sentences in _most_frequent(rows))
+    return OovCounts(tokens, sum(map(len, rows.values())), listed)
 
 
-def _most_frequent(found: Mapping[Found, list[int]]) -> list[tuple[Found, list[int]]]:
+def _most_frequent(rows: Mapping[Found, list[int]]) -> list[tuple[Found, list[int]]]:
     """Return what has the most sentences, with these; equals in code point order."""
-    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:LISTED]
+    return sorted(rows.items(), key=lambda item: (-len(item[1]), item[0]))[:LISTED]
 
 
 def _comparison(

@@ -146,10 +146,10 @@ class _Division(NamedTuple):
 def _division(report: Report, table: SliceTable) -> _Division:
     evaluations = {system.name: system.evaluation for system in report.systems if system.evaluation is not None}
     others = [
-        (name, {part.label: part.scores[0].value for part in found.slices})
+        (name, {part.label: part.scores[0].value for part in slicing.slices})
         for name, evaluation in list(evaluations.items())[1:]
-        for found in evaluation.slicings
-        if found.name == table.name
+        for slicing in evaluation.slicings
+        if slicing.name == table.name
     ]
     return _Division(table, others, slice_curves(evaluations, table.name, _CURVED))
 
@@ -158,12 +158,12 @@ def _outcomes(comparisons: Comparisons, evaluation: Evaluation) -> list[tuple[Me
     """Return the significance test of each metric with its outcome: better, worse or even, which are CSS classes."""
     higher_is_better = {score.name: score.higher_is_better for score in evaluation.scores}
 
-    def outcome(found: MetricComparison) -> str:
-        if max(found.bootstrap_p, found.randomisation_p) >= SIGNIFICANT:
+    def outcome(metric: MetricComparison) -> str:
+        if max(metric.bootstrap_p, metric.randomisation_p) >= SIGNIFICANT:
             return "even"
-        return "better" if (found.score > found.other_score) == higher_is_better[found.name] else "worse"
+        return "better" if (metric.score > metric.other_score) == higher_is_better[metric.name] else "worse"
 
-    return [(found, outcome(found)) for found in comparisons.metrics]
+    return [(metric, outcome(metric)) for metric in comparisons.metrics]
 
 
 def _words(report: Report) -> dict[str, object] | None:

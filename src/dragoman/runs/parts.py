@@ -114,10 +114,10 @@ def _require_intact(path: Path, digest: str) -> None:
     if not os.path.lexists(path):
         return  # whoever reads it reports that
     try:
-        found = sha256_of(path)
+        actual = sha256_of(path)
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
-    if found != digest:
+    if actual != digest:
         raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {MARK}; {_REMEDY}")
 
 
@@ -169,7 +169,7 @@ def is_part(name: str) -> bool:
 
 def sort_files(run: Path) -> RunFiles:
     """List the files in the parts of a run, dragoman's and others; other names at the top level are left out."""
-    found = RunFiles([], [])
+    files = RunFiles([], [])
     for part in filter(is_part, sorted(os.listdir(run))):
         for path in _files(run / part):
             inside = path.relative_to(run).parent.as_posix()
@@ -178,8 +178,8 @@ def sort_files(run: Path) -> RunFiles:
             known = _TOP if inside == "." else _FOLDERS.get(inside, ())
             is_link = path.is_symlink() and path.relative_to(run).as_posix() in _FOLDERS  # removed, not followed
             ours = is_link or any(fnmatch(name, pattern) for pattern in known)
-            (found.ours if ours else found.foreign).append(path)
-    return found
+            (files.ours if ours else files.foreign).append(path)
+    return files
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -40,17 +40,17 @@ class LanguageModelScorer:
             RunError: the model's log-probabilities are NaN.
         """
         for window in read_windows(lines, len, max_items=WINDOW, paused=paused):
-            found = self._score_window(list(dict.fromkeys(window)))
-            yield from (found[line] for line in window)
+            scores = self._score_window(list(dict.fromkeys(window)))
+            yield from (scores[line] for line in window)
 
     def _score_window(self, lines: Sequence[str]) -> dict[str, TokenScores]:
         targets = [GivenTarget(0, line, self._truncate(self._side.encode(line), "a line").ids) for line in lines]
-        found: dict[str, TokenScores] = {}
+        scored: dict[str, TokenScores] = {}
         for batch in prefix_batches(targets, source_lengths=[0]):
             target, lengths = pad([target.ids for target in batch], eos=True)
             scores = split_rows(self._model.force(target, lengths), lengths)
-            found.update(zip((target.text for target in batch), scores, strict=True))
-        return found
+            scored.update(zip((target.text for target in batch), scores, strict=True))
+        return scored
 
 
 def language_model_feature(scorer: LanguageModelScorer, value: Callable[[TokenScores], float]) -> Feature:

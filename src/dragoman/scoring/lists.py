@@ -94,11 +94,11 @@ def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Fe
         )
         scores = scorer.score(pairs)
         for sentence in for_lists:
-            found = {
+            by_target = {
                 text: value(next(scores).token_log_probabilities)
                 for text in dict.fromkeys(map(_text, sentence.entries))
             }
-            yield [found[entry.text] for entry in sentence.entries]
+            yield [by_target[entry.text] for entry in sentence.entries]
 
     return feature
 

@@ -134,10 +134,10 @@ def _parse_features(field: str, origin: str) -> dict[str, tuple[float, ...]]:
             raise InputError(f"{origin}: features begin with {token!r}, not with a name; expected `Name= value ...`")
         else:
             values[name].append(parse_number(token, origin, f"a value of the feature {name}"))
-    for name, found in values.items():
-        if not found:
+    for name, numbers in values.items():
+        if not numbers:
             raise InputError(f"{origin}: the feature {name} has no value; expected `{name}= value`")
-    return {name: tuple(found) for name, found in values.items()}
+    return {name: tuple(numbers) for name, numbers in values.items()}
 
 
 def parse_number(text: str, origin: str, what: str) -> float:

@@ -60,8 +60,8 @@ def source_given_target(scorer: Scorer) -> Column:
         scores = scorer.score(pairs)
         for group in for_groups:
             distinct = dict.fromkeys(row.target for row in group.rows)
-            found = {target: _probability(next(scores).log_probability) for target in distinct}
-            yield [found[row.target] for row in group.rows]
+            probabilities = {target: _probability(next(scores).log_probability) for target in distinct}
+            yield [probabilities[row.target] for row in group.rows]
 
     return column
 

@@ -214,10 +214,10 @@ class Scorer:
         else:
             score = partial(self._score_apart, lines)
         batches = list(prefix_batches(targets, sources.lengths.tolist(), threads.workers))
-        found: dict[tuple[int, str], TokenScores] = {}
+        scored: dict[tuple[int, str], TokenScores] = {}
         for batch, scores in zip(batches, list(threads.map_for(batches)(score, batches)), strict=True):
-            found.update(((order[target.owner], target.text), own) for target, own in zip(batch, scores, strict=True))
-        return [[found[number, text] for text in one.targets] for number, one in enumerate(window)]
+            scored.update(((order[target.owner], target.text), own) for target, own in zip(batch, scores, strict=True))
+        return [[scored[number, text] for text in one.targets] for number, one in enumerate(window)]
 
     def _score_apart(self, lines: Sequence[EncodedLine], batch: list[GivenTarget]) -> list[TokenScores]:
         """Score targets with an engine that encodes the source of each target anew."""

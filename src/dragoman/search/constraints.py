@@ -258,15 +258,15 @@ class StepConstraints:
 
     def _best_of_each_kind(self, log_probabilities: NDArray[np.float32], wanted: int) -> NDArray[np.int64]:
         """[R, V] -> [R, k] the `wanted` best symbols of each kind: as many as may compete after each outcome."""
-        found = []
+        best = []
         of_kinds = self.batch.kinds if self.states else np.zeros(len(self.batch.blocked), np.int64)
         for kind in range(int(of_kinds.max()) + 1):
             members = np.flatnonzero(of_kinds == kind)
             count = min(wanted, len(members))
             if not count:
                 continue
-            found.append(members[np.argpartition(log_probabilities[:, members], -count, axis=1)[:, -count:]])
-        return np.concatenate(found, axis=1)
+            best.append(members[np.argpartition(log_probabilities[:, members], -count, axis=1)[:, -count:]])
+        return np.concatenate(best, axis=1)
 
     def _own_ids(self) -> NDArray[np.int64]:
         """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""

@@ -179,9 +179,9 @@ def _mark_best(root: Node, hypothesis: Hypothesis) -> None:
     node = root
     node.best = True
     for token in hypothesis.tokens:
-        found = next((child for child in node.children if child.token == token), None)
-        if found is None or (token == EOS and not hypothesis.finished):
-            found = Node(token, hypothesis.log_probability - node.total, hypothesis.log_probability, "cut off")
-            node.children.append(found)
-        found.best = True
-        node = found
+        following = next((child for child in node.children if child.token == token), None)
+        if following is None or (token == EOS and not hypothesis.finished):
+            following = Node(token, hypothesis.log_probability - node.total, hypothesis.log_probability, "cut off")
+            node.children.append(following)
+        following.best = True
+        node = following

@@ -124,11 +124,11 @@ class CorrectionRoutes:
         wanted = _query(request, CorrectionsQuery)
         model = self._admitted(request, wanted)
         first = max(wanted.after, 0)
-        found = [
+        listed = [
             KnownCorrection(number, *pair, model.state(number))
             for number, pair in enumerate(model.corrections[first:], first + 1)
         ]
-        return json_response(CorrectionsResponse(wanted.source, wanted.target, model.revision, model.waiting, found))
+        return json_response(CorrectionsResponse(wanted.source, wanted.target, model.revision, model.waiting, listed))
 
     async def remove(self, request: Request) -> Response:
         """DELETE /v1/corrections/{number}."""

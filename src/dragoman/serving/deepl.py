@@ -75,12 +75,12 @@ class DeepL:
             xml = None
             if wanted.tag_handling == "xml":
                 xml = Xml(frozenset(_tags(wanted.ignore_tags)), frozenset(_tags(wanted.splitting_tags)))
-            found = [text for text, *_ in await translate_markup(service, texts, directions, xml)]
+            results = [text for text, *_ in await translate_markup(service, texts, directions, xml)]
         else:
-            found = [best for best, *_ in await service.translate(texts, directions)]
+            results = [best for best, *_ in await service.translate(texts, directions)]
         translations = [
             DeepLTranslation(direction.pair.source.upper(), text, len(given))
-            for given, direction, text in zip(texts, directions, found, strict=True)
+            for given, direction, text in zip(texts, directions, results, strict=True)
         ]
         return json_response(DeepLResponse(translations))
 

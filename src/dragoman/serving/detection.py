@@ -86,8 +86,8 @@ class Detector:
             if written in bases.values():
                 known = {code: float(base == written) for code, base in bases.items()}
         total = sum(known.values()) or 1.0
-        found = [Detected(code, round(100 * share / total, 1)) for code, share in known.items()]
-        return sorted(found, key=lambda one: -one.confidence)
+        ranked = [Detected(code, round(100 * share / total, 1)) for code, share in known.items()]
+        return sorted(ranked, key=lambda one: -one.confidence)
 
     def load(self) -> None:
         """Load the library's model, which takes a quarter of a second; several threads may call this."""

@@ -84,7 +84,7 @@ def read_fields(encoded: bytes, part: str) -> Fields:
 
 
 def _single(values: dict[str, list[str]]) -> Fields:
-    return {name: found[0] if len(found) == 1 else found for name, found in values.items()}
+    return {name: given[0] if len(given) == 1 else given for name, given in values.items()}
 
 
 def _decoded(value: bytes | None) -> str:

@@ -93,7 +93,7 @@ class KeyFile:
     def _look(self) -> tuple[int, int, int] | None:
         """Changes with the file; None where there is none."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino

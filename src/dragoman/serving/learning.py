@@ -213,17 +213,17 @@ def start_learning(folders: Sequence[ServedFolder], device: str) -> dict[Languag
     Raises:
         RunError: one cannot be trained, or as for `LearningModel`.
     """
-    found: dict[LanguagePair, LearningModel] = {}
+    models: dict[LanguagePair, LearningModel] = {}
     try:
         for folder in folders:
             trained_folder(folder.path)
             memory = TranslationMemory([], source_side(folder).formed)
-            found[folder.pair] = LearningModel(folder.path, memory, device)
+            models[folder.pair] = LearningModel(folder.path, memory, device)
     except BaseException:
-        for model in found.values():
+        for model in models.values():
             model.close()
         raise
-    return found
+    return models
 
 
 def _read(process: subprocess.Popen[bytes]) -> LearnerReply | None:

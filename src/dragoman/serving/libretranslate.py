@@ -85,21 +85,21 @@ class LibreTranslate:
         service.require_lengths(texts)
         directions = await service.directions(texts, wanted.source, wanted.target)
         if wanted.format == "html":
-            found = [[text] for text, *_ in await translate_markup(service, texts, directions)]
+            translations = [[text] for text, *_ in await translate_markup(service, texts, directions)]
         elif wanted.format in (None, "", "text"):
-            found = await service.translate(texts, directions, n_best=alternatives + 1)
+            translations = await service.translate(texts, directions, n_best=alternatives + 1)
         else:
             raise Refusal(400, f"{wanted.format[:20]} format is not supported")
 
         def one_or_all(values: list[Any]) -> Any:
             return values[0] if one else values
 
-        answer = LibreTranslateResponse(one_or_all([best for best, *_ in found]))
+        answer = LibreTranslateResponse(one_or_all([best for best, *_ in translations]))
         if wanted.source == AUTO:
             detected = [_language(direction.detected) for direction in directions if direction.detected]
             answer.detectedLanguage = one_or_all(detected)
         if alternatives:
-            answer.alternatives = one_or_all([others for _, *others in found])
+            answer.alternatives = one_or_all([others for _, *others in translations])
         return json_response(answer)
 
     async def detect(self, request: Request) -> Response:

@@ -19,7 +19,7 @@ async def translate_markup(
     service: Service, texts: Sequence[str], directions: Sequence[Direction], xml: Xml | None = None
 ) -> list[RatedText]:
     """The translations of documents or fragments of HTML, or of XML that is read in this way."""
-    found = [RatedText(text, None) for text in texts]
+    results = [RatedText(text, None) for text in texts]
 
     async def translate_some(indices: list[int], direction: Direction) -> None:
         pair, own = direction.pair, [texts[index] for index in indices]
@@ -28,10 +28,10 @@ async def translate_markup(
         sentences = await service.lines(lines, pair, finish=_packed)
         translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences, xml)
         for index, text in zip(indices, translated, strict=True):
-            found[index] = text
+            results[index] = text
 
     await all_or_none(translate_some(indices, directions[indices[0]]) for indices in by_pair(directions).values())
-    return found
+    return results
 
 
 def _packed(n_best: list[Translation]) -> AlignedTranslation:

@@ -41,11 +41,11 @@ def read_memories(
         if pair not in served:
             raise ConfigError(f"--memory {first}: no model is served from {pair.source} to {pair.target}")
         by_pair.setdefault(pair, []).append([first, *others])
-    found: dict[LanguagePair, TranslationMemory] = {}
+    memories: dict[LanguagePair, TranslationMemory] = {}
     for pair, corpora in by_pair.items():
         with reading_corpora(languages=pair):
-            found[pair] = open_memory(corpora, source_side(served[pair]).formed)
-    return found
+            memories[pair] = open_memory(corpora, source_side(served[pair]).formed)
+    return memories
 
 
 def source_side(served: ServedFolder) -> TextSide:

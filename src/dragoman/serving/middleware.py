@@ -96,8 +96,8 @@ class AccessLog:
             self._count(scope, answer, time.perf_counter() - began)
 
     def _count(self, scope: Scope, answer: _Answer, seconds: float) -> None:
-        found = scope.get("route")  # none for what was refused before it was routed
-        route = PAGE if getattr(found, "name", None) == PAGE else getattr(found, "path", scope["path"])
+        matched = scope.get("route")  # none for what was refused before it was routed
+        route = PAGE if getattr(matched, "name", None) == PAGE else getattr(matched, "path", scope["path"])
         route = route if route in self._routes else "other"
         status = answer.status or CLIENT_LEFT
         self._service.metrics.count_request(route, status, seconds)

@@ -73,11 +73,11 @@ class ServedFolder:
             RunError: the folder does not exist, lacks a part, or is damaged.
             ConfigError: its languages are unknown, or are not codes.
         """
-        found = NAMED.fullmatch(text)
-        path = Path(found["path"] if found else text)
+        match = NAMED.fullmatch(text)
+        path = Path(match["path"] if match else text)
         config = _read_config(path)
-        if found:
-            return cls(path, LanguagePair(language_code(found["source"]), language_code(found["target"])))
+        if match:
+            return cls(path, LanguagePair(language_code(match["source"]), language_code(match["target"])))
         source, target = config.text.source.language, config.text.target.language
         if source is None or target is None:
             raise ConfigError(

@@ -162,14 +162,14 @@ def describe(pairs: Sequence[LanguagePair]) -> Json:
 
 def _parameters(path: str, fields: Json) -> list[Json]:
     """Those of a path, and the fields of a query string."""
-    found: list[Json] = [
+    parameters: list[Json] = [
         {"name": name, "in": "query", "required": name in fields["required"], "schema": schema}
         for name, schema in fields["properties"].items()
     ]
     if "{number}" in path:
         schema = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
-        found.append({"name": "number", "in": "path", "required": True, "schema": schema})
-    return found
+        parameters.append({"name": "number", "in": "path", "required": True, "schema": schema})
+    return parameters
 
 
 def _operation(path: str, name: str, summary: str, response: Json, statuses: Iterable[int]) -> Json:

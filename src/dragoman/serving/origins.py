@@ -73,9 +73,9 @@ def _is_local(name: str) -> bool:
 def _is_loopback(address: str) -> bool:
     if not is_address(address):
         return False
-    found = ip_address(address)
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return (mapped or found).is_loopback
+    parsed = ip_address(address)
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return (mapped or parsed).is_loopback
 
 
 def _authority(origin: str) -> str:

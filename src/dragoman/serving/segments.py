@@ -108,10 +108,10 @@ class Documents:
         file = await self._file(request, wanted, name, content)
         segments = await workers.run(file_segments, content, file.how)
         self._charge(request, wanted, segments)
-        found = [
+        opened = [
             DocumentSegment(one.source, one.paragraph, UNSET if one.target is None else one.target) for one in segments
         ]
-        return json_response(DocumentResponse(file.how.kind, *file.how.languages, file.digest, found))
+        return json_response(DocumentResponse(file.how.kind, *file.how.languages, file.digest, opened))
 
     async def finish(self, request: Request) -> Response:
         """POST /v1/documents/finished."""
@@ -120,16 +120,16 @@ class Documents:
         file = await self._file(request, wanted, name, content)
         if wanted.digest != file.digest:
             raise Refusal(409, "The file or the languages are not those of the digest; open the document again")
-        found = await workers.run(read_finished, content, file.how, wanted.targets, wanted.confirmed)
-        self._charge(request, wanted, [segment for segment, _ in found])
+        finished = await workers.run(read_finished, content, file.how, wanted.targets, wanted.confirmed)
+        self._charge(request, wanted, [segment for segment, _ in finished])
         if wanted.form != "document":
-            pairs = [(one.source, one.target or done.target) for one, done in found]
+            pairs = [(one.source, one.target or done.target) for one, done in finished]
             given = [(source, target) for source, target in pairs if target is not None]
             ending = ENDINGS[wanted.form]
             written = await workers.run(pairs_file, ending, given, file.how.languages)
             return attachment(translated_name(name, wanted.target, ending), written)
-        targets = await self._aligned(file.model, [(one, done.target) for one, done in found])
-        written = await workers.run(finished_file, content, file.how, targets, [done.confirmed for _, done in found])
+        targets = await self._aligned(file.model, [(one, done.target) for one, done in finished])
+        written = await workers.run(finished_file, content, file.how, targets, [done.confirmed for _, done in finished])
         return attachment(translated_name(name, wanted.target), written)
 
     async def _file(self, request: Request, wanted: DocumentRequest, name: str, content: bytes) -> _File:
@@ -178,9 +178,9 @@ def _scored(scorer: Scorer, lines: list[str]) -> list[tuple[list[str], ScoredPai
     return list(zip(pairs, scorer.score((source, target) for source, target in pairs), strict=True))
 
 
-def _linked(found: tuple[list[str], ScoredPair]) -> AlignedTranslation:
+def _linked(answer: tuple[list[str], ScoredPair]) -> AlignedTranslation:
     """A translation with the heaviest link of each word, as the model reads both sides."""
-    (source, target), scored = found
+    (source, target), scored = answer
     weights = scored.compute_weights("characters")
     links = {} if weights is None else {one: other for other, one in heaviest_links(weights)}
     sources, targets = _words(source), _words(target)
@@ -195,9 +195,9 @@ def _linked(found: tuple[list[str], ScoredPair]) -> AlignedTranslation:
 
 def _words(text: str) -> dict[int, Span]:
     """The units that the links count, without the punctuation around them; those of punctuation alone are left out."""
-    found: dict[int, Span] = {}
+    words: dict[int, Span] = {}
     for unit, (start, end) in enumerate(words_and_characters(text)):
         inner = list(spans_of_words(text[start:end]))
         if inner:
-            found[unit] = start + inner[0][0], start + inner[0][1]
-    return found
+            words[unit] = start + inner[0][0], start + inner[0][1]
+    return words

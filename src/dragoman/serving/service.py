@@ -98,8 +98,8 @@ class Service:
         among = {into, *(pair.source for pair in self.models.pairs if pair.target == into)}
         if len(among) == 1:
             raise Refusal(400, f"{language_name(into)} ({into}) is not available as a target language")
-        found = await self._detected(texts, lambda: [self.detector.rank(text, among)[0] for text in texts])
-        return [Direction(LanguagePair(one.language, into), one) for one in found]
+        detected = await self._detected(texts, lambda: [self.detector.rank(text, among)[0] for text in texts])
+        return [Direction(LanguagePair(one.language, into), one) for one in detected]
 
     async def detect(self, text: str) -> list[Detected]:
         """The served languages, the most probable first."""
@@ -120,17 +120,17 @@ class Service:
         Those of a text of several sentences are joined from the best of each sentence, then the second best of each,
         and so on.
         """
-        found: list[list[str]] = [[text] for text in texts]
+        translated: list[list[str]] = [[text] for text in texts]
 
         async def translate_some(pair: LanguagePair, indices: list[int]) -> None:
             own = [texts[index] for index in indices]
             spans, answers = await self.sentences(own, pair, n_best=n_best, finish=_texts)
             for index, cuts, sentences in zip(indices, spans, answers, strict=True):
                 if cuts:
-                    found[index] = _joined(texts[index], cuts, sentences, n_best)
+                    translated[index] = _joined(texts[index], cuts, sentences, n_best)
 
         await all_or_none(translate_some(pair, indices) for pair, indices in by_pair(directions).items())
-        return found
+        return translated
 
     async def sentences(
         self,
@@ -150,8 +150,8 @@ class Service:
         if memory is not None:  # it may have a text of several sentences as a whole
             spans = [_whole(text, own, memory) for text, own in zip(texts, spans, strict=True)]
         lines = [text[slice(*span)] for text, own in zip(texts, spans, strict=True) for span in own]
-        found = iter(await self.lines(lines, pair, n_best=n_best, options=options, finish=finish))
-        return spans, [[next(found) for _ in own] for own in spans]
+        translated = iter(await self.lines(lines, pair, n_best=n_best, options=options, finish=finish))
+        return spans, [[next(translated) for _ in own] for own in spans]
 
     async def lines(
         self,
@@ -191,10 +191,10 @@ class Service:
         return self._pair(self._language(source), self._language(target))
 
     def _language(self, code: str) -> str:
-        found = self.models.find(code)
-        if found is None:
+        model = self.models.find(code)
+        if model is None:
             raise Refusal(400, f"{code[:20]} is not supported")
-        return found
+        return model
 
     def _pair(self, source: str, target: str) -> LanguagePair:
         pair = LanguagePair(source, target)

@@ -214,12 +214,12 @@ class Items:
     def find(self, line: str) -> list[Span]:
         """The spans of the items of a line."""
         possible = self.anywhere or _MAY_BE.search(line)
-        found = [match.span() for match in self._pattern.finditer(line)] if possible else []
+        spans = [match.span() for match in self._pattern.finditer(line)] if possible else []
         names = self.known.names(line) if self.known else []
         for start, stop in (*names, *(self.foreign_words(line) if self.foreign_words else ())):
-            if not any(start < end and begin < stop for begin, end in found):
-                found.append((start, stop))
-        return sorted(found)
+            if not any(start < end and begin < stop for begin, end in spans):
+                spans.append((start, stop))
+        return sorted(spans)
 
     def mask(self, line: str) -> Masked:
         """Replace the items of a source, the first `MOST` of them."""
@@ -241,10 +241,10 @@ class Items:
 
     def mask_pair(self, source: str, target: str) -> tuple[Masked, Masked]:
         """Replace the items that both sides have, the first `MOST` of them."""
-        found = self.find(source)
-        free = Counter(_key(target[start:end]) for start, end in self.find(target)) if found else Counter[str]()
+        spans = self.find(source)
+        free = Counter(_key(target[start:end]) for start, end in self.find(target)) if spans else Counter[str]()
         common: list[Span] = []
-        for start, end in found:
+        for start, end in spans:
             key = _key(source[start:end])
             if free[key] and len(common) < MOST:
                 free[key] -= 1
@@ -252,9 +252,9 @@ class Items:
         masked = self._mask_source(source, common)
         return masked, self.mask_target(target, masked.items)
 
-    def _mask_source(self, line: str, found: Sequence[Span]) -> Masked:
-        items = tuple(self.written(line[start:end]) for start, end in found)
-        return _masked(line, list(zip(found, PLACEHOLDERS, strict=False)), items)
+    def _mask_source(self, line: str, spans: Sequence[Span]) -> Masked:
+        items = tuple(self.written(line[start:end]) for start, end in spans)
+        return _masked(line, list(zip(spans, PLACEHOLDERS, strict=False)), items)
 
     def written(self, item: str) -> str:
         """An item as the target language writes it: itself, but for the separators of numbers."""

@@ -49,11 +49,11 @@ def language_code(text: str) -> str:
     Raises:
         ConfigError: the text is not a code of two or three letters, with or without a script or region.
     """
-    found = _CODE.fullmatch(text)
-    if found is None:
+    match = _CODE.fullmatch(text)
+    if match is None:
         raise ConfigError(f"{text!r} is not a language code; give one of ISO 639, such as de, deu or pt-BR")
-    language = found["language"].lower()
-    return _CANONICAL.get(language, language) + found["rest"].replace("_", "-")
+    language = match["language"].lower()
+    return _CANONICAL.get(language, language) + match["rest"].replace("_", "-")
 
 
 def language_of_file(path: str | Path) -> str | None:

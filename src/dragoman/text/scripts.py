@@ -88,10 +88,10 @@ class SpacingWatch:
 
     def warn(self) -> None:
         """Warn if the lines of a side are not segmented."""
-        found = [name for name, side in self._sides.items() if side.unsegmented]
-        if found:
+        unsegmented = [name for name, side in self._sides.items() if side.unsegmented]
+        if unsegmented:
             log.warning(
                 "the %s lines have no spaces between words, so a word of an alignment is a whole phrase or line; %s",
-                " and ".join(found),
+                " and ".join(unsegmented),
                 self._advice,
             )

@@ -84,7 +84,7 @@ def touches(before: str, after: str) -> bool:
 
 def _sentences(text: str, line: Span, language: str) -> list[Span]:
     """The sentences of a line, without the spaces around them."""
-    found: list[Span] = []
+    spans: list[Span] = []
     position = line[0]
     while position < line[1]:
         window = text[position : min(position + WINDOW, line[1])]
@@ -95,11 +95,11 @@ def _sentences(text: str, line: Span, language: str) -> list[Span]:
                 sentences = [last[: _parts(text, (position, position + len(window)))[-1][0] - position]]
         for sentence in sentences:
             span = _stripped(text, (position, position + len(sentence)))
-            if found and _goes_on(text, found[-1], span, language):
-                span = found.pop()[0], span[1]
-            found.append(span)
+            if spans and _goes_on(text, spans[-1], span, language):
+                span = spans.pop()[0], span[1]
+            spans.append(span)
             position += len(sentence)
-    return found
+    return spans
 
 
 def _goes_on(text: str, before: Span, after: Span, language: str) -> bool:

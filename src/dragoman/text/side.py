@@ -137,8 +137,8 @@ class TextSide:
 def encode_pair(sides: tuple[TextSide, TextSide], source: str, target: str) -> tuple[Encoded, Encoded]:
     """Encode both lines of a pair; a placeholder stands for an item that both have."""
     segments = segment_pair((sides[0].segmentation, sides[1].segmentation), source, target)
-    found = [Encoded(side.vocabulary.ids(own.pieces), *own) for side, own in zip(sides, segments, strict=True)]
-    return found[0], found[1]
+    encoded = [Encoded(side.vocabulary.ids(own.pieces), *own) for side, own in zip(sides, segments, strict=True)]
+    return encoded[0], encoded[1]
 
 
 def _words_only(ids: Iterable[int]) -> list[int]:

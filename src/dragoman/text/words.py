@@ -36,10 +36,10 @@ def words_and_characters(line: str) -> list[tuple[int, int]]:
     spans = []
     for start, end in raw_words(line):
         while start < end:
-            found = _LETTER_OR_REST.match(line, start, end)
-            assert found is not None, "every character is matched"
-            marks = sum(1 for _ in takewhile(_is_mark, line[found.end() : end]))
-            stop = found.end() + marks
+            match = _LETTER_OR_REST.match(line, start, end)
+            assert match is not None, "every character is matched"
+            marks = sum(1 for _ in takewhile(_is_mark, line[match.end() : end]))
+            stop = match.end() + marks
             unit = line[start:stop]
             before = len(unit) - len(unit.lstrip())
             if unit.strip():

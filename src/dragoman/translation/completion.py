@@ -34,13 +34,13 @@ class CompletionPrefixes:
         first.
         """
         given = list(line.constraints.prefix)
-        found = self._next_segments(line, given)
+        completions = self._next_segments(line, given)
         if not prefix[-1:].isspace():
             done = self.target.encode(prefix.rpartition(" ")[0], line.source.items).ids
             if len(done) < len(given):
-                found += [one for one in self._next_segments(line, done) if self._extends(one[0], prefix)]
-        found.sort(key=lambda one: -one[1])
-        return [given, *(ids for ids, _ in found[: 3 * count])]
+                completions += [one for one in self._next_segments(line, done) if self._extends(one[0], prefix)]
+        completions.sort(key=lambda one: -one[1])
+        return [given, *(ids for ids, _ in completions[: 3 * count])]
 
     def _extends(self, ids: Sequence[int], prefix: str) -> bool:
         text = self.target.decode(ids)

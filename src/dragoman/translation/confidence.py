@@ -75,10 +75,10 @@ class ConfidenceModel(JsonFile, frozen=True, kw_only=True):
     features: dict[str, Feature]
     """By the names in `FEATURES`."""
 
-    def assess(self, found: NDArray[np.float64]) -> Confidence:
+    def assess(self, features: NDArray[np.float64]) -> Confidence:
         """Return the confidence of a translation with these features [F]."""
         known = [self.features[name] for name in FEATURES]
-        parts = [one.weight * (value - one.mean) for one, value in zip(known, found.tolist(), strict=True)]
+        parts = [one.weight * (value - one.mean) for one, value in zip(known, features.tolist(), strict=True)]
         value = 1 / (1 + math.exp(-max(-50.0, self.bias + sum(parts))))
         if value >= 0.5:
             return Confidence(value, None)
@@ -141,7 +141,7 @@ def features_of(
     )
 
 
-def fit(found: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceModel | None:
+def fit(features: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceModel | None:
     """Fit the regression with a ridge penalty; a feature whose weight would have the wrong sign is left out.
 
     Args:
@@ -153,9 +153,9 @@ def fit(found: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceModel 
     """
     if min(good.sum(), (~good).sum()) < FEWEST:
         return None
-    mean, deviation = found.mean(axis=0), found.std(axis=0)
+    mean, deviation = features.mean(axis=0), features.std(axis=0)
     deviation[deviation == 0] = 1.0
-    inputs = np.column_stack([np.ones(len(found)), (found - mean) / deviation])
+    inputs = np.column_stack([np.ones(len(features)), (features - mean) / deviation])
     used = np.ones(inputs.shape[1], np.bool_)
     while True:
         weights = np.zeros(inputs.shape[1])

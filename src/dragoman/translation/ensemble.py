@@ -120,8 +120,8 @@ class Ensemble:
 def _words_of_segments(part: Encoded, line: EncodedLine, columns: int, width: int) -> NDArray[np.int64]:
     """[S = width] the word of the raw line that each segment belongs to; `columns` for none."""
     words = np.full(width, columns, dtype=np.int64)
-    found = words_of(part.offsets, line.offsets)
-    words[: len(found)] = np.where(found >= 0, found, columns)
+    indices = words_of(part.offsets, line.offsets)
+    words[: len(indices)] = np.where(indices >= 0, indices, columns)
     return words
 
 

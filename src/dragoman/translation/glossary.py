@@ -89,16 +89,16 @@ class Glossary:
     def find(self, line: str) -> list[Term]:
         """Return the terms in a line, from left to right; a term that occurs twice is there twice."""
         words = _words(self._source.formed(line))
-        found = []
+        matches = []
         position = 0
         while position < len(words):
             best = max(self._matches(words, position), key=lambda match: match[0], default=None)
             if best is None:
                 position += 1
                 continue
-            found.append(best[1])
+            matches.append(best[1])
             position += len(best[1].words)
-        return found
+        return matches
 
     def _matches(self, words: list[str], position: int) -> Iterator[tuple[tuple[int, int], Term]]:
         """Yield the terms that match from `position` on, with (words, words that are not inflected)."""

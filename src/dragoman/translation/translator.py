@@ -291,11 +291,11 @@ class Translator:
         if constraints is not None and translator._sampling is not None:
             raise ConfigError("constraints requires beam search; leave sample out")
         one = isinstance(text, str)
-        lines, demands = text_constraints(text, prefix, constraints)
-        found = list(translator.translate_lines(lines, 1 if n_best is None else n_best, constraints=demands))
+        lines, required = text_constraints(text, prefix, constraints)
+        n_best_lists = list(translator.translate_lines(lines, 1 if n_best is None else n_best, constraints=required))
         if n_best is not None:
-            return found[0] if one else found
-        return found[0][0] if one else [translations[0] for translations in found]
+            return n_best_lists[0] if one else n_best_lists
+        return n_best_lists[0][0] if one else [translations[0] for translations in n_best_lists]
 
     __call__ = translate
 
@@ -373,9 +373,9 @@ class Translator:
             prefixes = tried[start : start + count]
             wanted = line.constraints.placeholders
             lines = [line._replace(constraints=IdConstraints(ids, (), wanted)) for ids in prefixes]
-            found = translate(lines, self._search)
-            self._search_with_all_items(lines, found, translate)
-            for [translation] in found:
+            translations = translate(lines, self._search)
+            self._search_with_all_items(lines, translations, translate)
+            for [translation] in translations:
                 word = next_word(translation.text, prefix)
                 if word not in by_word or translation.score > by_word[word].score:
                     by_word[word] = translation
@@ -418,12 +418,12 @@ class Translator:
         given = [self._given(line) for line in batch]
         lines = [line for line, translation in zip(batch, given, strict=True) if translation is None]
         translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
-        found = translate(lines, self._search) if lines else []
+        translations = translate(lines, self._search) if lines else []
         if self._sampling is None:
-            lines = self._search_with_all_items(lines, found, translate)
+            lines = self._search_with_all_items(lines, translations, translate)
             if self._search.search_again:
-                self._search_again(lines, found, translate)
-        rest = iter(found)
+                self._search_again(lines, translations, translate)
+        rest = iter(translations)
         return [next(rest) if translation is None else [translation] for translation in given]
 
     def _given(self, line: PreparedLine) -> Translation | None:
@@ -442,21 +442,21 @@ class Translator:
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool
     ) -> list[list[Translation]]:
-        found = self._search_batch(lines, n_best, search, full_vocabulary=full_vocabulary)
+        searched = self._search_batch(lines, n_best, search, full_vocabulary=full_vocabulary)
         return [
             [self._detokeniser.translation(line, hypothesis) for hypothesis in hypotheses]
-            for line, hypotheses in zip(lines, found, strict=True)
+            for line, hypotheses in zip(lines, searched, strict=True)
         ]
 
     def _search_with_all_items(
-        self, lines: Sequence[PreparedLine], found: list[list[Translation]], translate: _Search
+        self, lines: Sequence[PreparedLine], translations: list[list[Translation]], translate: _Search
     ) -> list[PreparedLine]:
         """Replace translations without all items of their lines by those of a search that requires them.
 
         The first search only permits placeholders: most models write them by themselves, and to require them takes
         several times as long. Returns the lines, among which those that were searched again require their items.
         """
-        wanted = [index for index, n_best in enumerate(found) if any(map(lines[index].lacks_items, n_best))]
+        wanted = [index for index, n_best in enumerate(translations) if any(map(lines[index].lacks_items, n_best))]
         lines = [line.with_all_items() if index in wanted else line for index, line in enumerate(lines)]
         wanted.sort(key=lambda index: lines[index].constraints.placeholders)
         while wanted:
@@ -466,20 +466,22 @@ class Translator:
             part = wanted[-size:]
             del wanted[-size:]
             for index, n_best in zip(part, translate([lines[index] for index in part], self._search), strict=True):
-                found[index] = n_best
+                translations[index] = n_best
         return lines
 
-    def _search_again(self, lines: Sequence[PreparedLine], found: list[list[Translation]], translate: _Search) -> None:
+    def _search_again(
+        self, lines: Sequence[PreparedLine], translations: list[list[Translation]], translate: _Search
+    ) -> None:
         """Replace the translations of lines that loop or were truncated by those of further searches, if better."""
-        indices = [index for index, n_best in enumerate(found) if any(faults(n_best))]
+        indices = [index for index, n_best in enumerate(translations) if any(faults(n_best))]
         for order in self._repetition_orders if indices else ():
             search = search_without_repetition(self._search, order, attends=self.attends)
-            wanted = [index for index in indices if any(faults(found[index]))]
+            wanted = [index for index in indices if any(faults(translations[index]))]
             again = translate([lines[index] for index in wanted], search) if wanted else []
             for index, n_best in zip(wanted, again, strict=True):
-                found[index] = min(found[index], n_best, key=faults)  # the first of equals
+                translations[index] = min(translations[index], n_best, key=faults)  # the first of equals
         for index in indices:
-            found[index] = [replace(translation, searched_again=True) for translation in found[index]]
+            translations[index] = [replace(translation, searched_again=True) for translation in translations[index]]
 
     @cached_property
     def _repetition_orders(self) -> Sequence[int]:

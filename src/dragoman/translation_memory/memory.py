@@ -93,11 +93,11 @@ class TranslationMemory:
         """Up to `count` pairs with a score of at least `LEAST`, best first."""
         form = self._form(line)
         with self._lock:
-            found = [
+            matches = [
                 (self._sources[number], self._targets[number], score)
                 for number, score in self._index.find(form, LEAST, count)
             ]
-        return [MemoryMatch(source, target, score, differing_words(line, source)) for source, target, score in found]
+        return [MemoryMatch(source, target, score, differing_words(line, source)) for source, target, score in matches]
 
     def _form(self, line: str) -> str:
         return as_read(self._normal_form(line))
@@ -115,11 +115,11 @@ class LayeredMemory:
 
     def near(self, line: str, count: int = 3) -> list[MemoryMatch]:
         """As `TranslationMemory.near`."""
-        found: dict[str, MemoryMatch] = {}
+        matches: dict[str, MemoryMatch] = {}
         for layer in self._layers:
             for match in layer.near(line, count):
-                found.setdefault(as_read(match.source), match)
-        return sorted(found.values(), key=lambda match: -match.score)[:count]
+                matches.setdefault(as_read(match.source), match)
+        return sorted(matches.values(), key=lambda match: -match.score)[:count]
 
 
 Memory = TranslationMemory | LayeredMemory

@@ -69,19 +69,19 @@ def tune_mert(
 def climb(pool: HypothesisPool, start: Vector, random: np.random.Generator) -> TunedWeights:
     """Coordinate ascent by line searches along the axes and as many random directions, until none improves."""
     size = len(start)
-    found = TunedWeights(_unit(start), pool.score(start))
+    tuned = TunedWeights(_unit(start), pool.score(start))
     while True:
-        before = found.score
+        before = tuned.score
         for direction in (*np.eye(size), *random.normal(size=(size, size))):
-            best = search_line(pool, found.weights, direction)
-            if best.score > found.score + GAIN:
-                weights = _unit(found.weights + best.gamma * direction)
+            best = search_line(pool, tuned.weights, direction)
+            if best.score > tuned.score + GAIN:
+                weights = _unit(tuned.weights + best.gamma * direction)
                 # Scored again: where two totals are equal, rounding may prefer another row than the envelope does.
                 again = pool.score(weights)
-                if again > found.score + GAIN:
-                    found = TunedWeights(weights, again)
-        if found.score <= before + GAIN:
-            return found
+                if again > tuned.score + GAIN:
+                    tuned = TunedWeights(weights, again)
+        if tuned.score <= before + GAIN:
+            return tuned
 
 
 def search_line(pool: HypothesisPool, weights: Vector, direction: Vector) -> LineOptimum:
@@ -124,15 +124,15 @@ def envelope(pool: HypothesisPool, weights: Vector, direction: Vector) -> Corner
         crossing = np.full(slopes.shape, np.inf)
         np.divide(a - intercepts, slopes - b, out=crossing, where=steeper)
         nearest = crossing.min(axis=1)
-        found = np.isfinite(nearest)
+        crosses = np.isfinite(nearest)
         following = np.where(crossing == nearest[:, None], slopes, -np.inf).argmax(axis=1)
         # Rounding may put a corner a little left of the one before.
         reached = np.maximum(reached, nearest)
-        gammas.append(reached[found])
-        befores.append(pool.starts[alive[found]] + current[found])
-        afters.append(pool.starts[alive[found]] + following[found])
-        alive, current, reached = alive[found], following[found], reached[found]
-        intercepts, slopes = intercepts[found], slopes[found]
+        gammas.append(reached[crosses])
+        befores.append(pool.starts[alive[crosses]] + current[crosses])
+        afters.append(pool.starts[alive[crosses]] + following[crosses])
+        alive, current, reached = alive[crosses], following[crosses], reached[crosses]
+        intercepts, slopes = intercepts[crosses], slopes[crosses]
     gamma = np.concatenate(gammas)
     order = gamma.argsort(kind="stable")
     return Corners(first, gamma[order], np.concatenate(befores)[order], np.concatenate(afters)[order])

@@ -62,12 +62,12 @@ def _bootstrap(ours: SufficientStatistics, theirs: SufficientStatistics, metric:
     """Share of resampled test sets whose difference deviates from the mean difference by more than `seen`."""
     random = np.random.default_rng(SEED)
     sentences = ours.shape[1]
-    found = []
+    scores = []
     for count in _parts(SAMPLES):
         drawn = random.integers(sentences, size=(count, sentences))
         times = np.stack([np.bincount(one, minlength=sentences) for one in drawn]).astype(np.float64)
-        found.append(_mean_score(times @ ours, metric) - _mean_score(times @ theirs, metric))
-    differences = np.abs(np.concatenate(found))
+        scores.append(_mean_score(times @ ours, metric) - _mean_score(times @ theirs, metric))
+    differences = np.abs(np.concatenate(scores))
     return _p_value(differences - differences.mean(), seen)
 
 
@@ -77,13 +77,13 @@ def _randomisation(
     """Share of random swaps after which the systems differ by more than `seen`."""
     random = np.random.default_rng(SEED)
     sentences = ours.shape[1]
-    found = []
+    differences = []
     for count in _parts(TRIALS):
         exchanged = random.integers(2, size=(count, sentences)).astype(np.float64)
         moved = exchanged @ (theirs - ours)  # [K, count, size]
         mine = _mean_score(ours.sum(axis=1)[:, None] + moved, metric)
-        found.append(mine - _mean_score(theirs.sum(axis=1)[:, None] - moved, metric))
-    return _p_value(np.abs(np.concatenate(found)), seen)
+        differences.append(mine - _mean_score(theirs.sum(axis=1)[:, None] - moved, metric))
+    return _p_value(np.abs(np.concatenate(differences)), seen)
 
 
 def _mean_score(sums: SufficientStatistics, metric: TuningMetric) -> NDArray[np.float64]:

@@ -185,10 +185,10 @@ def require_shape(entry: NBestEntry, shape: Mapping[str, int], path: str) -> Non
     Raises:
         InputError: names or numbers of values differ.
     """
-    found = shape_of(entry)
-    if list(found.items()) != list(shape.items()):
+    own = shape_of(entry)
+    if list(own.items()) != list(shape.items()):
         raise InputError(
-            f"{path}: a hypothesis of sentence {entry.sentence} has the features {_shown(found)}, others "
+            f"{path}: a hypothesis of sentence {entry.sentence} has the features {_shown(own)}, others "
             f"{_shown(shape)}; weights need the same ones in the same order"
         )
 

@@ -43,7 +43,7 @@ def tune_pro(pool: HypothesisPool, start: Vector, random: np.random.Generator) -
 
 def _pairs(pool: HypothesisPool, random: np.random.Generator) -> Vector:
     """[P, D] features of the better hypothesis of each pair minus those of the worse one."""
-    found = [np.empty((0, pool.features.shape[1]))]
+    differences = [np.empty((0, pool.features.shape[1]))]
     gains = pool.metric.sentence(pool.statistics)
     for start, end in zip(pool.starts, pool.ends, strict=True):
         left, right = random.integers(start, end, size=(2, DRAWN))
@@ -51,8 +51,8 @@ def _pairs(pool: HypothesisPool, random: np.random.Generator) -> Vector:
         left, right = np.where(ahead > 0, left, right), np.where(ahead > 0, right, left)
         most = np.argsort(-np.abs(ahead), kind="stable")[:KEPT]
         most = most[np.abs(ahead[most]) >= MIN_DIFFERENCE]
-        found.append(pool.features[left[most]] - pool.features[right[most]])
-    return np.concatenate(found)
+        differences.append(pool.features[left[most]] - pool.features[right[most]])
+    return np.concatenate(differences)
 
 
 def _regression(differences: Vector) -> Vector:

@@ -57,7 +57,7 @@ def _fitted(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
     if not translated:
         return None
     lines, best = [lines[index] for index in translated], [best[index] for index in translated]
-    found = [
+    features = [
         features_of(
             one.source,
             one.text,
@@ -72,7 +72,7 @@ def _fitted(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
     good = [
         metric.score(row) >= GOOD and line.item in one.text for row, line, one in zip(rows, lines, best, strict=True)
     ]
-    return fit(np.array(found), np.array(good))
+    return fit(np.array(features), np.array(good))
 
 
 class _Line(NamedTuple):

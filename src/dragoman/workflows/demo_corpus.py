@@ -168,22 +168,22 @@ def _draw_sentences(rng: random.Random, source: Locale, target: Locale, wanted: 
     """Draw until `wanted` different source lines with one target each are found, or new ones become rare."""
     names = _shared_names(source, target)
     weights, families = zip(*FAMILIES, strict=True)
-    found: dict[str, _Sentence | None] = {}  # None: the line had two targets, so it is ambiguous
+    drawn: dict[str, _Sentence | None] = {}  # None: the line had two targets, so it is ambiguous
     usable = 0
     for _ in range(4 * wanted):
         (family,) = rng.choices(families, weights)
         sentence = _express(family(rng, names), source, target)
         if sentence is None:
             continue
-        known = found.setdefault(sentence.source, sentence)
+        known = drawn.setdefault(sentence.source, sentence)
         if known is sentence:
             usable += 1
         elif known is not None and known.target != sentence.target:
-            found[sentence.source] = None
+            drawn[sentence.source] = None
             usable -= 1
         if usable == wanted:
             break
-    return [sentence for sentence in found.values() if sentence is not None]
+    return [sentence for sentence in drawn.values() if sentence is not None]
 
 
 def _express(phrases: Sequence[Phrase], source: Locale, target: Locale) -> _Sentence | None:

@@ -48,14 +48,14 @@ def translate_document_file(request: TranslationRequest) -> None:
     sentences = sentences_in(_opened(path, languages), translator, languages.source)
     for _ in checked_lines(sentences, path, request.runs[0], models.first):
         pass
-    found = _translated(path, translator, languages, console)
+    translated = _translated(path, translator, languages, console)
     with replace_file(request.files.output, binary=True) as file:
-        file.write(found.content)
-    warn_of_searched_again(sum(one.searched_again for one in found.sentences), len(found.sentences))
-    warn_of_truncated(sum(not one.finished for one in found.sentences), len(found.sentences))
-    for line in _unsure(found):
+        file.write(translated.content)
+    warn_of_searched_again(sum(one.searched_again for one in translated.sentences), len(translated.sentences))
+    warn_of_truncated(sum(not one.finished for one in translated.sentences), len(translated.sentences))
+    for line in _unsure(translated):
         console.info(line)
-    console.info(f"{request.files.output}: {_summary(found)}")
+    console.info(f"{request.files.output}: {_summary(translated)}")
 
 
 def translate_file(
@@ -93,10 +93,10 @@ def translate_file(
         translator = load(translator)
         text = translator.languages
         source, target = source or text[0], target or text[1]
-    found = _translated(path, translator, Languages(source or "", target or ""), Console(quiet=True))
+    translated = _translated(path, translator, Languages(source or "", target or ""), Console(quiet=True))
     with replace_file(output, binary=True) as file:
-        file.write(found.content)
-    return found
+        file.write(translated.content)
+    return translated
 
 
 def _opened(path: Path, languages: Languages) -> Document:
@@ -139,9 +139,9 @@ def _translated(path: Path, translator: Translator, languages: Languages, consol
             raise InputError(f"{path}: {error}") from None
 
 
-def _unsure(found: TranslatedDocument) -> list[str]:
+def _unsure(translated: TranslatedDocument) -> list[str]:
     """A line for each unsure sentence: where it stands, how sure its translation is, and what speaks against it."""
-    placed = zip(found.places, found.sentences, strict=True)
+    placed = zip(translated.places, translated.sentences, strict=True)
     unsure = [(place, one) for place, one in placed if one.confidence is not None and one.confidence < UNSURE]
     lines = [
         f"unsure: {place}: {one.source} ({one.confidence:.2f}, {one.doubt})" for place, one in unsure[:MOST_UNSURE]
@@ -149,8 +149,8 @@ def _unsure(found: TranslatedDocument) -> list[str]:
     return [*lines, *([f"and {len(unsure) - MOST_UNSURE:,} more"] if len(unsure) > MOST_UNSURE else [])]
 
 
-def _summary(found: TranslatedDocument) -> str:
-    parts = [f"{found.segments:,} sentences", f"{found.words:,} words", f"{found.repeated:,} repeated"]
-    confidences = [one.confidence for one in found.sentences if one.confidence is not None]
+def _summary(translated: TranslatedDocument) -> str:
+    parts = [f"{translated.segments:,} sentences", f"{translated.words:,} words", f"{translated.repeated:,} repeated"]
+    confidences = [one.confidence for one in translated.sentences if one.confidence is not None]
     unsure = sum(confidence < UNSURE for confidence in confidences)
     return ", ".join([*parts, *([f"{unsure:,} unsure"] if confidences else [])])

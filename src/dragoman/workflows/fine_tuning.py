@@ -189,18 +189,18 @@ def parts_of(segment: str, vocabulary: Vocabulary) -> list[int]:
             return vocabulary.ids([form])
     if len(segment) == 1:
         return _known(unicodedata.normalize("NFKD", segment), vocabulary)
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     while start <= len(segment) - SHORTEST_PART:
         for end in range(len(segment), start + SHORTEST_PART - 1, -1):
             part = next((form for form in _cases(segment[start:end]) if form in vocabulary), None)
             if part is not None:
-                found.append(part)
+                parts.append(part)
                 start = end
                 break
         else:
             start += 1
-    return vocabulary.ids(found)
+    return vocabulary.ids(parts)
 
 
 def _cases(text: str) -> tuple[str, ...]:

@@ -49,9 +49,9 @@ def packages() -> dict[str, str | None]:
 
 def extras() -> list[Extra]:
     """The extras for users."""
-    found = packages()
+    installed = packages()
     return [
-        Extra(name, brings, tuple(package for package in _needed(name) if found[package] is None))
+        Extra(name, brings, tuple(package for package in _needed(name) if installed[package] is None))
         for name, brings in BRINGS.items()
     ]
 

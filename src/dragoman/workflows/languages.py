@@ -27,17 +27,17 @@ def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
     """Return the configuration with the languages of the training files where it has none, and the line to print."""
     source, target = config.text.source, config.text.target
     named = [languages_of(files) for files in corpora if source.language is None or target.language is None]
-    found = (
+    languages = (
         _found(source.language, (code for code, _ in named)),
         _found(target.language, (code for _, code in named)),
     )
     text = config.text.replaced(
-        source=source.replaced(language=found[0].code), target=target.replaced(language=found[1].code)
+        source=source.replaced(language=languages[0].code), target=target.replaced(language=languages[1].code)
     )
     in_columns = any(len(files) == 1 and any(codes) for files, codes in zip(corpora, named, strict=False))
     where = "names of files and columns" if in_columns else "file names"
     advice = "--languages SRC TGT, such as --languages de en"
-    return config.replaced(text=text), _line(found, (source, target), advice, where)
+    return config.replaced(text=text), _line(languages, (source, target), advice, where)
 
 
 def with_tokenizer(config: Config) -> tuple[Config, str]:
@@ -59,8 +59,8 @@ def with_tokenizer(config: Config) -> tuple[Config, str]:
 
 def with_language(side: SideConfig, files: Sequence[Path]) -> tuple[SideConfig, str]:
     """Return the settings of a language model's text with the language of its files, and the line to print."""
-    found = _found(side.language, map(language_of_file, files))
-    return side.replaced(language=found.code), _line([found], [side], "--language LANG, such as --language en")
+    language = _found(side.language, map(language_of_file, files))
+    return side.replaced(language=language.code), _line([language], [side], "--language LANG, such as --language en")
 
 
 def languages_of(files: Sequence[Path]) -> tuple[str | None, str | None]:
@@ -77,24 +77,28 @@ def _found(configured: str | None, named: Iterable[str | None]) -> FoundLanguage
     return FoundLanguage(codes.pop() if len(codes) == 1 else None, given=False)
 
 
-def _line(found: Sequence[FoundLanguage], sides: Sequence[SideConfig], option: str, where: str = "file names") -> str:
-    what = "language" if len(found) == 1 else "languages"
-    if all(side.code is None for side in found):
+def _line(
+    languages: Sequence[FoundLanguage], sides: Sequence[SideConfig], option: str, where: str = "file names"
+) -> str:
+    what = "language" if len(languages) == 1 else "languages"
+    if all(side.code is None for side in languages):
         names = f"not known from the {where}"
-    elif all(side.given for side in found):
-        names = f"{_codes(found)}, as configured"
-    elif not any(side.given for side in found):
-        names = f"{_codes(found)}, from the {where}"
+    elif all(side.given for side in languages):
+        names = f"{_codes(languages)}, as configured"
+    elif not any(side.given for side in languages):
+        names = f"{_codes(languages)}, from the {where}"
     else:
-        names = f"{_codes(found)}; {' and '.join(_origin(side, where) for side in found)}"
-    if any(side.code is None for side in found):
+        names = f"{_codes(languages)}; {' and '.join(_origin(side, where) for side in languages)}"
+    if any(side.code is None for side in languages):
         names += f"; give {option}"
-    rules = any(side.code is None and config.segmentation == "words" for side, config in zip(found, sides, strict=True))
+    rules = any(
+        side.code is None and config.segmentation == "words" for side, config in zip(languages, sides, strict=True)
+    )
     return f"{what}: {names}{f'. Until then words are split by the Moses rules for {DEFAULT_RULES}' if rules else ''}"
 
 
-def _codes(found: Sequence[FoundLanguage]) -> str:
-    return " to ".join(side.code or "unknown" for side in found)
+def _codes(languages: Sequence[FoundLanguage]) -> str:
+    return " to ".join(side.code or "unknown" for side in languages)
 
 
 def _origin(side: FoundLanguage, where: str) -> str:

@@ -64,15 +64,15 @@ def _learn_pairs(learner: Learner, pairs: Sequence[Pair], console: Console) -> N
     for pair in pairs:
         before = len(learner.corrections)
         try:
-            found = learner.learn(pair.source, pair.target)
+            outcome = learner.learn(pair.source, pair.target)
         except RefusedCorrection as error:
             refused += 1
             log.warning("%s: %s", pair.origin, error)
             continue
         learnt += len(learner.corrections) > before
         known += len(learner.corrections) == before
-        if found.taken_back is not None:
-            _tell_taken_back(found.number - BLOCK + 1, found.number, found.taken_back)
+        if outcome.taken_back is not None:
+            _tell_taken_back(outcome.number - BLOCK + 1, outcome.number, outcome.taken_back)
     console.info(f"corrections: {learnt:,} learnt, {known:,} known, {refused:,} refused; in {learner.folder}")
 
 

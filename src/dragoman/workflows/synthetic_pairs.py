@@ -125,8 +125,8 @@ def distill(
         RunError, InputError: as for `Translator.translate_lines`.
     """
     given, translated = tee(pairs)
-    found = teacher.translate_lines((pair.source for pair in translated), candidates)
-    for pair, n_best in zip(given, found, strict=True):
+    n_best_lists = teacher.translate_lines((pair.source for pair in translated), candidates)
+    for pair, n_best in zip(given, n_best_lists, strict=True):
         best = n_best[0] if candidates == 1 else _nearest(n_best, pair.target, tokenise)
         yield SyntheticPair(pair.source, best.text, not best.finished, best.searched_again)
 

@@ -58,11 +58,11 @@ class QualityEvaluation:
         Raises:
             ConfigError, InputError, RunError: as for `evaluated`, or the page cannot be written.
         """
-        found = self.evaluated()
-        yield self._shown(found)
+        evaluated = self.evaluated()
+        yield self._shown(evaluated)
         if self._request.report is not None:
-            systems = [found.system, *found.others]
-            path = write_evaluation_report(Path(self._request.report), found.pairs, systems, found.comparisons)
+            systems = [evaluated.system, *evaluated.others]
+            path = write_evaluation_report(Path(self._request.report), evaluated.pairs, systems, evaluated.comparisons)
             self._console.info(f"report: {path}")
 
     def evaluated(self) -> EvaluatedTestSet:
@@ -98,8 +98,8 @@ class QualityEvaluation:
         others = [self._other(name, pairs, measuring) for name in request.against]
         return EvaluatedTestSet(pairs, system, others, _compare(system, others, pairs, measuring))
 
-    def _shown(self, found: EvaluatedTestSet) -> str:
-        evaluation, comparisons = found.system.evaluation, found.comparisons
+    def _shown(self, evaluated: EvaluatedTestSet) -> str:
+        evaluation, comparisons = evaluated.system.evaluation, evaluated.comparisons
         if not self._request.json:
             return "\n\n".join([evaluation.table(), *(columns(comparison.rows()) for comparison in comparisons)])
         compared = {"comparisons": [comparison.to_json() for comparison in comparisons]} if comparisons else {}
@@ -135,10 +135,10 @@ class QualityEvaluation:
             return given
         models = open_models([name], compute=self._request.general)
         search = models.translator(self._request.searching.search).search
-        found = translate(models.first, [pair.source for pair in pairs], search, self._console)
-        hypotheses = [translation.text for translation in found]
+        translated = translate(models.first, [pair.source for pair in pairs], search, self._console)
+        hypotheses = [translation.text for translation in translated]
         evaluation = measure_given(hypotheses, pairs, None, measuring, warn=False)
-        return EvaluatedSystem(name, hypotheses, evaluation, models.first, found)
+        return EvaluatedSystem(name, hypotheses, evaluation, models.first, translated)
 
 
 def _given(

@@ -348,10 +348,10 @@ def unchanged(paths: Iterable[Path]) -> Iterator[None]:
 def _state(path: Path) -> tuple[int, int] | None:
     """Size in bytes and time of modification in nanoseconds; None for a file that does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _require(before: dict[Path, tuple[int, int] | None]) -> None:

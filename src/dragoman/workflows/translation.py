@@ -128,10 +128,10 @@ class TextTranslation:
                 # A line without sentences has one empty one, so that its place in the output is not waited for.
                 yield from (line[slice(*span)] for span in spans) if spans else [""]
 
-        found = translator.translate_lines(sentences(), read_ahead=self._request.files.chunk_size, paused=paused)
-        for [best] in found:
+        translated = translator.translate_lines(sentences(), read_ahead=self._request.files.chunk_size, paused=paused)
+        for [best] in translated:
             line, spans = read.popleft()
-            own = [best, *(next(found)[0] for _ in spans[1:])]
+            own = [best, *(next(translated)[0] for _ in spans[1:])]
             text = replace_sentences(line, spans, [one.text for one in own]) if spans else line
             yield TranslatedLine(text, (), own)
 

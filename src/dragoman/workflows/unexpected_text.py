@@ -130,10 +130,10 @@ def _cost(lines: Iterable[str], side: TextSide) -> tuple[float, float]:
         # Placeholders would hide the words of the other language that are taken for names.
         encoded = side.encode_masked(Masked(line, None))
         for index, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
-            found = sum(map(str.isalpha, line[start:end]))
-            letters += found
+            count = sum(map(str.isalpha, line[start:end]))
+            letters += count
             if index == UNK:
-                unknown += found
+                unknown += count
                 nats += math.log(len(side.vocabulary)) + _NATS_OF_A_CHARACTER * (end - start)
             else:
                 nats += math.log(index - len(SPECIALS) + 2)

@@ -153,12 +153,12 @@ def precision(text: str) -> str:
     """Parse the precision of matrix products, by the names that configurations take."""
     from dragoman.config.building import choose, no_choice
 
-    found = choose(text, PRECISIONS)
-    if found not in PRECISIONS:
+    chosen = choose(text, PRECISIONS)
+    if chosen not in PRECISIONS:
         raise argparse.ArgumentTypeError(
             f"expected {' or '.join(PRECISIONS)}, not {text!r}{no_choice(text, PRECISIONS)}"
         )
-    return str(found)
+    return str(chosen)
 
 
 def tokenizer(text: str) -> str:

@@ -27,8 +27,8 @@ class WhitespaceSegmentation:
     """Pieces are separated by spaces and otherwise unchanged; they are joined by one space."""
 
     def segment(self, line: str) -> Segments:
-        found = list(_PIECE.finditer(printable(line)))
-        return Segments([match[0] for match in found], [match.span() for match in found])
+        pieces = list(_PIECE.finditer(printable(line)))
+        return Segments([match[0] for match in pieces], [match.span() for match in pieces])
 
     def join(self, pieces: Sequence[str]) -> str:
         return " ".join(pieces)

@@ -350,9 +350,9 @@ class WordIds:
         numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
         counts = np.array(self._counts)
         starts = np.cumsum(counts) - counts  # of the ids of each word
-        found = counts[numbers]
-        ends = np.cumsum(found)
-        places = np.repeat(starts[numbers] - (ends - found), found) + np.arange(ends[-1])
+        sizes = counts[numbers]
+        ends = np.cumsum(sizes)
+        places = np.repeat(starts[numbers] - (ends - sizes), sizes) + np.arange(ends[-1])
         return np.array(self._ids, np.int32)[places], np.diff(ends[numbers == 0], prepend=0)
 
     def _learn(self, words: Sequence[str]) -> None:

@@ -142,9 +142,9 @@ def _next_anchor(pieces: Sequence[str], first: int, line: str, position: int) ->
     reach = position
     for index in range(first, min(first + _ANCHORS, len(pieces))):
         reach += 2 * len(pieces[index]) + 4
-        found = line.find(pieces[index], position, reach)
-        if found >= 0:
-            anchors.append((found - position + index - first, first - index, found))
+        start = line.find(pieces[index], position, reach)
+        if start >= 0:
+            anchors.append((start - position + index - first, first - index, start))
     if anchors:
         _, lost, end = min(anchors)
         return -lost, end
