@@ -476,9 +476,12 @@ def test_placeholders_may_be_left_out_unless_they_are_required(toy_engine):
 
     engine, lines = toy_engine(10, answer=without), [[7, 8], [7, 8]]
     given = [IdConstraints(placeholders=1), IdConstraints(placeholders=1, all_placeholders=True)]
-    [free], [required] = search(engine, lines, 1, given, placeholders=PLACEHOLDERS, beam=2)
+    [free], [required] = search(engine, lines, 1, given, placeholders=PLACEHOLDERS, beam=1)
     assert free.tokens == [7, 7, 7, EOS]
     assert required.tokens == [7, 7, 4, EOS]  # as long as the other, and not written on until a placeholder fits
+    [[first, second]] = search(engine, lines[:1], 2, given[:1], placeholders=PLACEHOLDERS, beam=2)
+    assert (first.tokens, second.tokens) == (required.tokens, free.tokens)  # with the placeholder first
+    assert first.score < second.score
 
 
 def test_placeholders_change_nothing_where_the_model_writes_them_anyway(toy_engine):

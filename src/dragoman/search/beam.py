@@ -29,6 +29,9 @@ Stopping. A sentence stops at the first of these:
 3. The longest length is reached. If nothing has finished by then, the live hypotheses are closed with EOS, scored
    with it, and marked `finished=False`.
 
+Choosing. Among the finished hypotheses of a sentence with placeholders those that have more of them come first, which
+may save a search that requires them (translation/translator.py).
+
 What is optimal is so within the beam: pruning itself may lose the best translation of all.
 
 Not here: GroundHog's second attempt with a doubled beam.
@@ -164,7 +167,7 @@ def beam_search(
     n_best: int = 1,
     constraints: BatchConstraints | None = None,
 ) -> list[list[Hypothesis]]:
-    """The `n_best` translations of each source, best score first.
+    """The `n_best` translations of each source, best score first; those that lack a placeholder come last.
 
     `source` [B, S] and `source_lengths` [B] are as the engine reads them (engines/protocol.py). A list is shorter than
     `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. Without `constraints`
@@ -211,7 +214,13 @@ def beam_search(
         _close(beam, step, ends_here, penalties, finished)
         stops = ends_here | _stops(beam, candidates, lives, finished, constraints, normalisation, config)
         beam = _advance(beam, candidates, lives, stops, step.state)
-    return history.rebuild(finished.best(), source_lengths)
+    if not len(constraints.placeholders):
+        return history.rebuild(finished.best(), source_lengths)
+    hypotheses = history.rebuild(finished.ends, source_lengths)
+    return [
+        sorted(one, key=lambda hypothesis: constraints.missing(place, hypothesis.tokens))[:n_best]
+        for place, one in enumerate(hypotheses)
+    ]
 
 
 def step_engine(

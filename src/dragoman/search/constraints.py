@@ -162,6 +162,10 @@ class BatchConstraints:
         needed = self.no_repeat_ngram or self.banned or self.phrases or len(self.placeholders)
         return np.zeros((rows, 0), dtype=np.int64) if needed else None
 
+    def missing(self, sentence: int, ids: Sequence[int]) -> int:
+        """How many of its placeholders a translation of the sentence lacks."""
+        return len(set(self.placeholders[: self.allowed[sentence]].tolist()) - set(ids))
+
     def at_step(self, sentences: NDArray[np.int64], length: int, words: RowTokens) -> StepConstraints:
         """The constraints on rows of `sentences` [R] that have `length` segments, which are `words`."""
         forced = {
@@ -175,6 +179,8 @@ class BatchConstraints:
         if len(self.placeholders):
             free = np.arange(len(self.placeholders)) < self.allowed[sentences][:, None]
             free &= (words[:, :, None] != self.placeholders).all(axis=1)
+        if not (self.phrases or self.no_repeat_ngram or self.banned):
+            return StepConstraints(self, sentences, length, forced, [], {}, free)
         lines = words.tolist()
         states = []
         if self.phrases:

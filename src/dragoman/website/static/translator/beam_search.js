@@ -5,7 +5,7 @@ import { CoveragePenalty, Normalisation } from "./normalisation.js";
 import { BOS, EOS } from "./text_side.js";
 
 /**
- * The `nBest` translations of a source, best score first, never none.
+ * The `nBest` translations of a source, best score first, never none; those that lack a placeholder come last.
  *
  * `start` is a state of `engine` that has read no target token, `segments` the source length without EOS, `search` the
  * section of the configuration, `prefix` the ids that the translation begins with, `constraints` all others. `pause` is
@@ -52,7 +52,9 @@ export async function beamSearch(engine, start, segments, search, nBest, prefix,
     if (endsHere || stops(lives, finished, constraints, normalisation, search, length)) break;
     beam = advanced(lives, beam, step);
   }
-  return finished.ends.slice(0, nBest).map((end) => rebuilt(end, history));
+  const hypotheses = finished.ends.map((end) => rebuilt(end, history));
+  const missing = new Map(hypotheses.map((one) => [one, constraints.missing(one.tokens)]));
+  return hypotheses.sort((a, b) => missing.get(a) - missing.get(b)).slice(0, nBest);
 }
 
 /** A beam: its rows, best first, and the state of the engine before it has read their tokens. */

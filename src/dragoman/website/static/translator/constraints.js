@@ -102,6 +102,11 @@ export class Constraints {
     });
   }
 
+  /** How many of its placeholders a translation lacks. */
+  missing(ids) {
+    return this.#free(ids).length;
+  }
+
   /** The placeholders that a line may still have. */
   #free(ids) {
     return this.#placeholders.filter((id) => !ids.includes(id));
