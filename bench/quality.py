@@ -1,16 +1,19 @@
-"""Time to quality: BLEU on Multi30k English-German after fixed training times, compared with two peers.
+"""Time to quality: BLEU, English to German, after fixed training times, compared with two peers.
 
-    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --opennmt PYTHON --minutes 3 5 10 20 40
-    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --systems dragoman --minutes 20 --seeds 1 2 3
-    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --systems dragoman-by-updates --threads 1
+    python bench/quality.py DATA --scratch DIR --opennmt PYTHON --minutes 3 5 10 20 40
+    python bench/quality.py DATA --scratch DIR --systems dragoman --minutes 20 --seeds 1 2 3
+    python bench/quality.py DATA --scratch DIR --systems dragoman-by-updates --threads 1
+    python bench/quality.py DATA --text manual --scratch DIR --opennmt PYTHON --minutes 10 20
     python bench/quality.py --table
+
+DATA is a folder with `multi30k-en-de-cs`, the captions, and `libreoffice-help`, a software manual.
 
 Dragoman trains with a time limit (`dragoman train --preset standard --minutes M`, one run for each M, start-up and the
 last validation included). OpenNMT-py 3.5.1 has no time limit. Its recurrent model is model B of bench/training.py,
 trained for M minutes with a checkpoint every 150 updates; its Transformer has the recipe of bench/transformer.py, whose
 schedule ends with the updates that fit into M minutes; of both the last checkpoint within M minutes is measured. All
-translate test_2016_flickr with beam 5, Dragoman with the search of its preset. A row, with the processor time used by
-other programs, is a file in bench/results/quality; rows that are there are not repeated.
+translate the test set, of captions test_2016_flickr, with beam 5, Dragoman with the search of its preset. A row, with
+the processor time used by other programs, is a file in bench/results/quality; rows that are there are not repeated.
 
 The systems `-by-updates` are trained without regard to the clock, for as many updates as two cores of one processor
 make in M minutes (an EPYC, Zen 4: `UPDATES`, `transformer.updates_within`, and, for the recurrent model of OpenNMT-py,
@@ -21,7 +24,7 @@ programs.
 `dev_bleu`, of the dev set and of captions of 2017 and 2018, is added by hand (`dragoman translate`). Rows of former
 presets are in bench/results/quality-earlier.json.
 
-BLEU is given in two forms: cased, tokenised by sacreBLEU's 13a; and as in the literature on Multi30k, lower-cased and
+BLEU is cased, tokenised by sacreBLEU's 13a; of captions also as in the literature on Multi30k, lower-cased and
 tokenised, against the publishers' tokenised text (`tok/` in the data folder, 12,103 words). For the latter translations
 are lower-cased and go through Moses' normalisation of punctuation and its tokeniser, as that text did.
 """
@@ -38,7 +41,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sacrebleu
 import transformer
@@ -54,7 +57,6 @@ from dragoman.training.log import read_log
 
 RESULTS = Path(__file__).parent / "results" / "quality"
 OLDER_RESULTS = RESULTS.with_suffix(".json")
-TEST = "test_2016_flickr"
 BEAM = 5
 MODEL = "B"
 START_AND_END = 0.5
@@ -68,16 +70,41 @@ UNLIMITED = 6 * 60
 Row = dict[str, Any]
 
 
+class Text(NamedTuple):
+    """The files of a text in the data folder; `{}` is the language."""
+
+    train: str
+    dev: str
+    test: str
+    tokenised: str | None = None
+    """The test references, lower-cased and tokenised."""
+
+
+CAPTIONS = "multi30k-en-de-cs/"
+MANUAL = "libreoffice-help/en-de."
+TEXTS = {
+    "captions": Text(
+        CAPTIONS + "train.{}.gz",
+        CAPTIONS + "val.{}.gz",
+        CAPTIONS + "test_2016_flickr.{}.gz",
+        CAPTIONS + "tok/test_2016_flickr.lc.norm.tok.de.xz",
+    ),
+    "manual": Text(MANUAL + "train.{}.xz", MANUAL + "dev.{}.xz", MANUAL + "test.{}.xz"),
+}
+
+
 def main() -> None:
     """Train and measure what is missing; print the table."""
     options = parse()
     RESULTS.mkdir(parents=True, exist_ok=True)
     if not options.table:
-        options.data, scratch = options.data.resolve(), options.scratch.resolve()  # commands run in other folders
+        # Commands run in other folders.
+        options.data, scratch = options.data.resolve(), options.scratch.resolve() / options.text
         for seed in options.seeds:
             for minutes in options.minutes:
                 for system in options.systems:
-                    path = RESULTS / f"{system}.{minutes}.{seed}.json"
+                    text = "" if options.text == "captions" else f"{options.text}."
+                    path = RESULTS / f"{text}{system}.{minutes}.{seed}.json"
                     if not path.exists():
                         write(path, measured(options, system, minutes, seed, scratch))
     print(table())
@@ -86,7 +113,8 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
+    parser.add_argument("data", type=Path, nargs="?", help="folder of the texts")
+    parser.add_argument("--text", choices=tuple(TEXTS), default="captions")
     parser.add_argument("--scratch", type=Path, help="folder for text and runs")
     parser.add_argument("--opennmt", metavar="PYTHON", help="interpreter of OpenNMT-py's environment")
     parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=BY_THE_CLOCK)
@@ -106,16 +134,17 @@ def parse() -> argparse.Namespace:
 
 def measured(options: argparse.Namespace, system: str, minutes: int, seed: int, scratch: Path) -> Row:
     """Train a system for so many minutes, and measure it."""
-    out = scratch / f"{system}.{minutes}.{seed}"
-    watched, seconds, updates, found = SYSTEMS[system](options, minutes, seed, out)
-    references = list(read_lines(options.data / f"{TEST}.de.gz"))
-    tokenised = options.data / "tok" / f"{TEST}.lc.norm.tok.de.xz"
+    watched, seconds, updates, found = SYSTEMS[system](options, minutes, seed, scratch / f"{system}.{minutes}.{seed}")
+    text = TEXTS[options.text]
+    scores = {"bleu": sacrebleu.corpus_bleu(found, [_lines(options, text.test, "de")]).score}
+    if text.tokenised:
+        scores["bleu_lowercased_tokenised"] = lowercased_tokenised_bleu(found, options.data / text.tokenised)
     return {
+        "text": options.text,
         "system": system,
         "minutes": minutes,
         "seed": seed,
-        "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
-        "bleu_lowercased_tokenised": round(lowercased_tokenised_bleu(found, tokenised), 2),
+        **{name: round(score, 2) for name, score in scores.items()},
         "seconds": round(seconds),
         "processor_seconds": round(watched.processor_seconds),
         "updates": updates,
@@ -149,8 +178,9 @@ def _dragoman_by_updates(options: argparse.Namespace, minutes: int, seed: int, o
 
 def _standard(options: argparse.Namespace, budget: list[str], limit: float, seed: int, out: Path) -> Trained:
     """The preset `standard` with a budget; `limit`: minutes after which something is wrong."""
+    text = TEXTS[options.text]
     train, dev = (
-        [str(options.data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val")
+        [str(options.data / name.format(language)) for language in ("en", "de")] for name in (text.train, text.dev)
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     command = [
@@ -164,7 +194,7 @@ def _standard(options: argparse.Namespace, budget: list[str], limit: float, seed
         sys.exit("\n".join(line for _, line in watched.lines[-20:]))
     run = open_run(out)
     search = run.config.search.replaced(beam=BEAM)
-    lines = list(read_lines(options.data / f"{TEST}.en.gz"))
+    lines = _lines(options, text.test, "en")
     found = [best.text for best, *_ in run.translator(search).translate_lines(lines)]
     return watched, watched.seconds, read_log(run.folder.log)[-1]["update"], found
 
@@ -176,7 +206,7 @@ def _recurrent(options: argparse.Namespace, minutes: int, seed: int, out: Path, 
         SystemExit: there is no such row.
     """
     text = out / "text"
-    prepare(options.data, text)
+    prepare(options.data, text, train=TEXTS[options.text].train, dev=TEXTS[options.text].dev)
     command = PEERS["opennmt"].command(options.opennmt, MODEL, out, options.threads)
     command += ["-save_checkpoint_steps", "150", "-seed", str(seed)]
     if by_updates:
@@ -196,7 +226,7 @@ def _transformer(
     """
     text = out.parent / f"text-{transformer.PIECES}"
     if not (text / "vocabulary.txt").exists():
-        prepare(options.data, text, transformer.PIECES)
+        prepare(options.data, text, transformer.PIECES, TEXTS[options.text].train, TEXTS[options.text].dev)
     updates = transformer.updates_within(0.97 * minutes)
     command = transformer.training_command(options.opennmt, transformer.best(minutes), updates, text, out, seed)
     penalty, products = transformer.LENGTH_PENALTY, transformer.FAST_PRODUCTS
@@ -239,7 +269,7 @@ def _peer(
     within = out / "within"
     (within / f"opennmt.{model}").mkdir(parents=True, exist_ok=True)
     (within / f"opennmt.{model}" / last.name).hardlink_to(last)
-    lines = list(read_lines(options.data / f"{TEST}.en.gz"))
+    lines = _lines(options, TEXTS[options.text].test, "en")
     found = transformer.peer_translations(options.opennmt, model, text, within, lines, length_penalty)
     return watched, last.stat().st_mtime - began, int(last.stem.rpartition("_")[2]), found
 
@@ -252,6 +282,10 @@ def _watch(
     return watch(command, seconds, folder=folder, environment={**environment, **threads})
 
 
+def _lines(options: argparse.Namespace, name: str, language: str) -> list[str]:
+    return list(read_lines(options.data / name.format(language)))
+
+
 def lowercased_tokenised_bleu(found: list[str], references: Path) -> float:
     """BLEU of raw German translations against a file of lower-cased, normalised and tokenised references."""
     normalizer, tokenizer = MosesPunctNormalizer("de"), MosesTokenizer("de")
@@ -261,23 +295,27 @@ def lowercased_tokenised_bleu(found: list[str], references: Path) -> float:
 
 def table() -> str:
     """A Markdown table of the rows: mean of the seeds, and how far they deviate."""
-    groups: dict[tuple[int, str], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
     for path in sorted(RESULTS.glob("*.json")):
         row = json.loads(path.read_text(encoding="utf-8"))
-        groups[row["minutes"], row["system"]].append(row)
+        groups[row.get("text", "captions"), row["minutes"], row["system"]].append(row)
     lines = [
-        "| minutes | system | seeds | updates | BLEU, cased | lower-cased, tokenised | memory, MB |",
-        "| --: | --- | --: | --: | --: | --: | --: |",
+        "| text | minutes | system | seeds | updates | BLEU, cased | lower-cased, tokenised | memory, MB |",
+        "| --- | --: | --- | --: | --: | --: | --: | --: |",
     ]
-    for (minutes, system), rows in sorted(groups.items()):
-        scores = [_mean([row[key] for row in rows]) for key in ("bleu", "bleu_lowercased_tokenised")]
+    for (text, minutes, system), rows in sorted(groups.items()):
+        scores = [_mean([row[key] for row in rows if key in row]) for key in ("bleu", "bleu_lowercased_tokenised")]
         updates = round(statistics.mean(row["updates"] for row in rows))
         memory = max(row["peak_memory_mb"] for row in rows)
-        lines.append(f"| {minutes} | {system} | {len(rows)} | {updates:,} | {' | '.join(scores)} | {memory:,} |")
+        lines.append(
+            f"| {text} | {minutes} | {system} | {len(rows)} | {updates:,} | {' | '.join(scores)} | {memory:,} |"
+        )
     return "\n".join(lines)
 
 
 def _mean(values: list[float]) -> str:
+    if not values:
+        return ""
     deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.1f}{deviation}"
 

@@ -110,12 +110,14 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def prepare(data: Path, out: Path, pieces: int = 10_000) -> dict[str, float]:
-    """Write segmented text, with spaces between pieces, and one vocabulary for all toolkits."""
+def prepare(
+    data: Path, out: Path, pieces: int = 10_000, train: str = "train.{}.gz", dev: str = "val.{}.gz"
+) -> dict[str, float]:
+    """Write segmented text, with spaces between pieces, and one vocabulary for all toolkits; `{}` is the language."""
     out.mkdir(parents=True, exist_ok=True)
     raw = {
-        (part, language): list(read_lines(data / f"{part}.{language}.gz"))
-        for part in ("train", "val")
+        (part, language): list(read_lines(data / name.format(language)))
+        for part, name in (("train", train), ("val", dev))
         for language in ("en", "de")
     }
     joint = out / "joint.txt"
