@@ -61,7 +61,10 @@ def test_words_are_in_lower_case_behind_marks(line: str, expected: str) -> None:
 @example("A B C. D")
 def test_every_line_comes_back(line: str) -> None:
     marked = mark_case(line)
-    assert restore_case(written(marked)) == line.translate(str.maketrans("⇧⇪⟪⤊⤋⟫▁", "↑↑«↑↓» "))
+    expected, restored = line.translate(str.maketrans("⇧⇪⟪⤊⤋⟫▁", "↑↑«↑↓» ")), restore_case(written(marked))
+    if all(len(letter.upper()) == 1 for letter in line):
+        assert restored == expected
+    assert restored.upper() == expected.upper()
     assert [place for place, _ in marked.marks] == sorted(place for place, _ in marked.marks)
 
 
@@ -72,7 +75,8 @@ def test_every_line_comes_back(line: str) -> None:
         ("⇧ . dog ⇪", " . Dog "),
         ("⟪ the dog", " THE DOG"),
         ("a⟫ ⟪b⇧c", "a BC"),
-        ("⇪straße", "STRAßE"),
+        ("⇪straße", "STRASSE"),
+        ("⟪die straße", "DIE STRASSE"),
         ("⟪⇧der ⇧hund⟫ ⇧da", "DER HUND Da"),
         ("⤊⇧der hund ⇪nato⟫ da", "Der Hund NATO da"),
         ("⤋⇧der ⇪nato ⇧hund", "der nato hund"),
@@ -124,7 +128,8 @@ def test_many_lines_are_segmented_as_each_alone(segmentation: SubwordSegmentatio
         pieces = segmentation.segment(line).pieces
         assert [found.pieces[number] for number in found.ids[start:stop].tolist()] == pieces
         clean = " ".join(line.translate(str.maketrans("⇧⟫▁", "↑» ")).split())
-        assert segmentation.join(pieces) == clean
+        assert segmentation.join(pieces).upper() == clean.upper()
+        assert "ß" in line or segmentation.join(pieces) == clean
     assert len(set(found.pieces)) == len(found.pieces)
 
 

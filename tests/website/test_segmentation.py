@@ -73,7 +73,7 @@ def _lines() -> list[str]:
         " ".join(items[:12]),
         "Ien Hunnd läfut üebr die Grune WISEE, springtt indie Wise un springgt in den Se, spirngt ind eg\u200brune",
         "⟦1⟧ \ue002 Hund ⟦12⟧",
-        "Straße Šťávěk O’Ödögh ÉTÉ ŠŤÁVĚK",
+        "Straße Šťávěk O’Ödögh ÉTÉ ŠŤÁVĚK DIE STRAßE IST WEIß",
         "1,234.5 3.14 1 000",
     ]
     return [*sentences, *("".join(draw.choices(letters, k=draw.randint(1, 20))) for _ in range(100)), *UNUSUAL]

@@ -12,9 +12,10 @@ ones between them, so that "⟪⇧der ⇧hund⟫" is DER HUND: a model that is t
 it would write anyway.
 
 Words are runs of letters; a SentencePiece model that was trained here begins a piece with each. Lower case is taken
-letter by letter, and only where upper case restores the letter. So restoring gives back every line, but for characters
-of the text that are marks: they become arrows and quotation marks that look like them. In the web site, case_marks.js
-does the same.
+letter by letter, and only where upper case restores the letter. So restoring gives back every line but for two things:
+characters of the text that are marks become arrows and quotation marks that look like them, and a letter that is two in
+capitals becomes these, so that STRAßE is read as ⇪straße, and written STRASSE. In the web site, case_marks.js does the
+same.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def _restored(word: str, several: str, mark: str) -> str:
     if several == LOWER_CASE:
         return _lower(word)
     if several == ALL_CAPITALS or mark == CAPITALS:
-        return _upper(word)
+        return word.upper()
     return _upper(word[0]) + word[1:] if several == TITLE_CASE or mark else word
 
 

@@ -64,7 +64,7 @@ export function restoreCase(text) {
 
 function restored(word, several, mark) {
   if (several === LOWER_CASE) return lowered(word);
-  if (several === ALL_CAPITALS || mark === CAPITALS) return upper(word);
+  if (several === ALL_CAPITALS || mark === CAPITALS) return word.toUpperCase();
   return several === TITLE_CASE || mark ? capitalised(word) : word;
 }
 
