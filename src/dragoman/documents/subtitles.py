@@ -1,26 +1,32 @@
 """Subtitles (.srt, .vtt): cues of a time and lines of text, which are translated together.
 
 A cue of .srt ends where the next one begins, whether an empty line stands there or not. A sentence that goes on in the
-next cue is one text. Lines of a dialogue, which begin with dashes, and lines of a song are texts of their own; dashes
-and notes stay. Tags and codes such as {\\an8} are elements of the sentence, and a line is never cut inside of one.
+next cue is one text. Lines of a dialogue, which begin with dashes, lines of a song, and lines behind the end of a
+sentence are texts of their own; dashes and notes stay. Tags, times and codes such as {\\an8} are elements of the
+sentence, and a line is never cut inside of one.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
 from dragoman.documents.html_text import unescaped
-from dragoman.text.sentences import Span
+from dragoman.text.sentences import Span, sentence_spans
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SIGN = re.compile(r"[-–—♪♫#]")
 _BEFORE, _AFTER = re.compile(r"[-–—♪♫#\s]+"), "♪♫# "
-_CODE = re.compile(r"\{(\\[^{}<>'\r\n]*)\}")
-_CODE_TAG = re.compile(r"<code c='([^'<>]*)'/>")
+_CODE = re.compile(r"\{(\\[^{}<>'\r\n]*)\}|<(\d[\d:.]*)>")
+"""A code, or the time from which a word of WebVTT is shown."""
+_CODE_TAG = re.compile(r"<(code|time) c='([^'<>]*)'/>")
+_TAG = re.compile(r"<(/?)([^\s<>./\d]+)[^<>]*>")
+_TAG_OR_CODE = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
+_END = re.compile(r"[.!?…。！？؟][\"'”’»)\]]*$")
 _TAG_OR_SPACE = re.compile(r"<[^<>]*>|(?P<space>\s+)")
 _MOST_CUES = 4
 """Cues of one sentence."""
@@ -40,11 +46,10 @@ def read_srt(content: bytes, languages: Languages) -> Document:
     text, encoding = decoded(content)
 
     def write(translations: list[str]) -> bytes:
-        return replace_cue_texts(text, list(map(unescaped, translations))).encode(encoding)
+        return replace_cue_texts(text, list(map(unescaped, translations)), languages.source).encode(encoding)
 
-    return Document(
-        [cue.replace("&", "&amp;") for cue in cue_texts(text)], texts_alone(write), _places(text, vtt=False)
-    )
+    texts = [cue.replace("&", "&amp;") for cue in cue_texts(text, languages.source)]
+    return Document(texts, texts_alone(write), _places(text, languages.source, vtt=False))
 
 
 def read_vtt(content: bytes, languages: Languages) -> Document:
@@ -56,31 +61,34 @@ def read_vtt(content: bytes, languages: Languages) -> Document:
     text, encoding = decoded(content)
 
     def write(translations: list[str]) -> bytes:
-        return replace_cue_texts(text, translations, vtt=True).encode(encoding)
+        return replace_cue_texts(text, translations, languages.source, vtt=True).encode(encoding)
 
-    return Document(cue_texts(text, vtt=True), texts_alone(write), _places(text, vtt=True))
+    texts = cue_texts(text, languages.source, vtt=True)
+    return Document(texts, texts_alone(write), _places(text, languages.source, vtt=True))
 
 
-def cue_texts(text: str, *, vtt: bool = False) -> list[str]:
+def cue_texts(text: str, language: str = "", *, vtt: bool = False) -> list[str]:
     """The texts of the cues as HTML, but for entities: each on one line, without dashes and notes around it."""
-    return [_inner(_joined(text, unit))[1] for unit in _units(text, vtt)]
+    return [_inner(_joined(text, unit))[1] for unit in _units(text, language, vtt)]
 
 
-def _places(text: str, *, vtt: bool) -> list[str]:
-    return line_places(text, (unit[0][0][0] for unit in _units(text, vtt)))
+def _places(text: str, language: str, *, vtt: bool) -> list[str]:
+    return line_places(text, (unit[0][0][0] for unit in _units(text, language, vtt)))
 
 
-def replace_cue_texts(text: str, translations: Sequence[str], *, vtt: bool = False) -> str:
-    """The file with `translations` in the place of `cue_texts`, in as many lines as each cue had, or fewer."""
+def replace_cue_texts(text: str, translations: Sequence[str], language: str = "", *, vtt: bool = False) -> str:
+    """The file with `translations` in the place of `cue_texts`, in as many lines as each cue had, or fewer, whose
+    lengths are as theirs.
+    """
     result: list[str] = []
     place = 0
-    for unit, translated in zip(_units(text, vtt), translations, strict=True):
+    for unit, translated in zip(_units(text, language, vtt), translations, strict=True):
         before, _, after = _inner(_joined(text, unit))
-        whole = before + _CODE_TAG.sub(r"{\1}", translated) + after
-        weights = [sum(end - start for start, end in slot) for slot in unit]
-        cues = _divided(whole, weights)
-        for slot, own in zip(unit, [*cues, *[""] * (len(unit) - len(cues))], strict=True):
-            lines = _divided(own, [1] * len(slot))
+        whole = before + _CODE_TAG.sub(_code, translated) + after
+        weights = [[_length(text[slice(*line)]) for line in slot] for slot in unit]
+        cues = _divided(whole, [sum(of_lines) for of_lines in weights])
+        for slot, of_lines, own in zip(unit, weights, [*cues, *[""] * (len(unit) - len(cues))], strict=True):
+            lines = _divided(own, of_lines)
             for number, (start, end) in enumerate(slot):
                 if number < len(lines):
                     result += [text[place:start], lines[number]]
@@ -88,7 +96,7 @@ def replace_cue_texts(text: str, translations: Sequence[str], *, vtt: bool = Fal
     return "".join([*result, text[place:]])
 
 
-def _units(text: str, vtt: bool) -> list[_Unit]:
+def _units(text: str, language: str, vtt: bool) -> list[_Unit]:
     """The lines of each text."""
     units: list[_Unit] = []
     goes_on = False
@@ -97,14 +105,36 @@ def _units(text: str, vtt: bool) -> list[_Unit]:
             units += [[[line]] for line in cue]
             goes_on = False
             continue
-        first, last, own = text[cue[0][0]], text[cue[-1][1] - 1], text[cue[0][0] : cue[-1][1]]
-        plain = "<" not in own and "{" not in own
-        if goes_on and plain and first.islower() and len(units[-1]) < _MOST_CUES:
-            units[-1].append(cue)
-        else:
-            units.append([cue])
-        goes_on = plain and (last.isalpha() or last in ",;")
+        for slot in _parted(text, cue, language):
+            first, last, own = text[slot[0][0]], text[slot[-1][1] - 1], text[slot[0][0] : slot[-1][1]]
+            plain = "<" not in own and "{" not in own
+            if goes_on and plain and first.islower() and len(units[-1]) < _MOST_CUES:
+                units[-1].append(slot)
+            else:
+                units.append([slot])
+            goes_on = plain and (last.isalpha() or last in ",;")
     return units
+
+
+def _parted(text: str, cue: _Slot, language: str) -> Iterator[_Slot]:
+    """The lines of a cue, divided where a sentence and its tags end with a line."""
+    lines = [_TAG_OR_CODE.sub("", text[slice(*line)]) for line in cue]
+    if not any(map(_END.search, lines[:-1])):
+        yield cue
+        return
+    begins = {start for start, _ in sentence_spans(" ".join(lines), language)}
+    part: _Slot = []
+    opened: Counter[str] = Counter()
+    place = 0
+    for line, shown in zip(cue, lines, strict=True):
+        if part and place in begins and not any(opened.values()):
+            yield part
+            part = []
+        part.append(line)
+        for tag in _TAG.finditer(text, *line):
+            opened[tag[2]] += -1 if tag[1] else 1
+        place += len(shown) + 1
+    yield part
 
 
 def _cues(text: str, vtt: bool) -> Iterator[_Slot]:
@@ -129,7 +159,17 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 def _joined(text: str, unit: _Unit) -> str:
     """The text of cues in one line; codes are tags."""
-    return _CODE.sub(r"<code c='\1'/>", " ".join(text[slice(*line)] for slot in unit for line in slot))
+    joined = " ".join(text[slice(*line)] for slot in unit for line in slot)
+    return _CODE.sub(lambda found: f"<{'code' if found[1] else 'time'} c='{found[1] or found[2]}'/>", joined)
+
+
+def _code(tag: re.Match[str]) -> str:
+    return f"{{{tag[2]}}}" if tag[1] == "code" else f"<{tag[2]}>"
+
+
+def _length(line: str) -> int:
+    """The characters of a line without tags; at least one."""
+    return len(_TAG_OR_SPACE.sub(lambda found: found["space"] or "", line)) or 1
 
 
 def _inner(text: str) -> tuple[str, str, str]:
