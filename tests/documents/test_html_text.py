@@ -167,3 +167,14 @@ def test_pages_keep_their_elements() -> None:
     ):
         assert translated_html(source, same) == source
     assert translated_html("<b>d</b>ragoman <b>gu</b>t") == "<b>DRAGOMAN</b> <b>GUT</b>"
+
+
+def test_spaces_between_elements_without_words_stay() -> None:
+    for text in (
+        "Die Regel '<img id=a> <img id=b> <img id=c>' gilt",
+        "ab <i></i> <img> cd",
+        "ab (<img>  <!-- x --> <wbr>) cd",
+        "<img> <img> ab",
+        "ab<sup>1</sup> <img>cd",
+    ):
+        assert translated_html(text, same) == text

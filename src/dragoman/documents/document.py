@@ -105,9 +105,8 @@ def as_html(text: str) -> str:
     escaped = text.replace("&", "&amp;")
     pieces = _TAG.split(escaped)
     tags = [*_TAG.findall(escaped), ""]
-    return "".join(piece.replace("<", "&lt;") + tag for piece, tag in zip(pieces, tags, strict=True)).replace(
-        "\n", _LINE
-    )
+    shown = (piece.replace("<", "&lt;").replace(">", "&gt;") for piece in pieces)
+    return "".join(piece + tag for piece, tag in zip(shown, tags, strict=True)).replace("\n", _LINE)
 
 
 def as_text(markup: str) -> str:

@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from dragoman.text.raw_lines import has_letter
@@ -447,6 +448,7 @@ class _Reader:
         if len(self._text.elements) > MAX_ELEMENTS:
             self._document.parts += _separated(self._text)
             self._text = Text()
+        _join_marks(self._text)
         _keep_words_with_indices(self._text)
         if self._text.text or self._text.elements:
             self._document.parts.append(self._text)
@@ -458,6 +460,44 @@ class _Reader:
 def _is_symbol(character: str) -> bool:
     """Whether a character is a picture or a mark of its own, such as a star, and no punctuation of a sentence."""
     return character in _MARKS or unicodedata.category(character) in ("So", "Sm", "Mn", "Cf")
+
+
+def _join_marks(text: Text) -> None:
+    """Make one of elements without words between which there are only spaces; these leave the text and stay there."""
+    runs: list[list[Element]] = []
+    for element in text.elements:
+        last = runs[-1][-1] if runs else None
+        follows = last is not None and element.order == max(last.order, last.close_order) + 1
+        if last is not None and follows and last.start == last.end and element.start == element.end:
+            if text.text[last.end : element.start].isspace():
+                runs[-1].append(element)
+                continue
+        runs.append([element])
+    left = list(range(len(text.text)))
+    elements: list[Element] = []
+    for run in runs:
+        first, start, end = run[0], run[0].start, run[-1].end
+        if len(run) == 1 or (text.text[start - 1 : start].isalnum() and text.text[end : end + 1].isalnum()):
+            elements += run
+            continue
+        kept = _alone(first)
+        for before, element in pairwise(run):
+            kept += "".join(text.raw[before.end : element.start]) + _alone(element)
+        elements.append(Element(start, start, kept, first.order, kept=kept))
+        left[start:end] = [-1] * (end - start)
+    kept_places = [place for place in left if place >= 0]
+    if len(kept_places) == len(left):
+        return
+    moved = [0, *accumulate(place >= 0 for place in left)]
+    for element in elements:
+        element.start, element.end = moved[element.start], moved[element.end]
+    text.elements = elements
+    text.text, text.raw = "".join(text.text[place] for place in kept_places), [text.raw[place] for place in kept_places]
+
+
+def _alone(element: Element) -> str:
+    """An element without words."""
+    return element.open + element.close if element.kept is None else element.kept
 
 
 def _keep_words_with_indices(text: Text) -> None:
