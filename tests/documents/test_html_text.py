@@ -178,3 +178,26 @@ def test_spaces_between_elements_without_words_stay() -> None:
         "ab<sup>1</sup> <img>cd",
     ):
         assert translated_html(text, same) == text
+
+
+def test_elements_within_each_other_and_around_sentences_stay_so() -> None:
+    for text in (
+        "X<span><em>?</em></span> ab",
+        '<p><b><i><a name="x"></a>Ab: </i></b>cd ef</p>',
+        '1. <b><a name="x"></a>Ab</b> cd',
+        "<b>Ab cd.<img></b> Ef gh",
+        "<a href=x>Ab cd. Ef <i>gh.</i></a> <u>Ij kl.</u>",
+        "<a><b>Ab.</b> <img> <b>Cd</b></a> ef",
+    ):
+        assert translated_html(text, same, "en") == text
+    japanese = "文です。<span><a name=x></a>［名前］</span>→次。<b>［除外...］</b>を"
+    assert translated_html(japanese, same, "ja") == japanese
+
+
+def test_a_text_of_nothing_but_code_is_none() -> None:
+    for text in ("<p><code>ab cd</code></p>", "<td><b><kbd>Ctrl</kbd></b> + <kbd>C</kbd></td>"):
+        assert not Markup(text).texts
+        assert translated_html(text) == text
+    text = "<p>用<code>文一。文二。</code></p>"
+    assert len(sentence_spans(Markup(text).texts[0].text, "zh")) == 1
+    assert translated_html(text, same, "zh") == text

@@ -34,6 +34,8 @@ def test_ordinals_and_quotations_are_not_cut() -> None:
     ):
         assert _sentences(" ".join([text, *more]), language) == [text, *more]
     assert _sentences("彼は「行く！」と叫んだ。次の文。", "ja") == ["彼は「行く！」と叫んだ。", "次の文。"]
+    assert _sentences("［除外...］を選ぶ。次の文。", "ja") == ["［除外...］を選ぶ。", "次の文。"]
+    assert _sentences("tzv. ‚vzor‘, čili vzor.", "cs") == ["tzv. ‚vzor‘, čili vzor."]
     assert _sentences("「行く。」「来る。」", "ja") == ["「行く。」", "「来る。」"]
 
 

@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, compress, pairwise
 from typing import NamedTuple
 
 from dragoman.text.raw_lines import has_letter
@@ -427,7 +427,7 @@ class _Reader:
         words = "" if name in OPAQUE else unescaped(re.sub(r"<[^>]*>", " ", raw))
         # Marks that end a sentence are left out, so that the element stays inside of one, and those around all words,
         # which would be taken for marks of the sentence.
-        words = re.sub(r"(?<![.!?。！？…])[.!?。！？…]++(?=\s|$)", "", words)
+        words = re.sub(r"(?<![.!?。！？…])[.!?。！？…]++(?=\s|$)|[。！？]", "", words)
         inner = list(spans_of_words(words))
         words = " ".join(words[inner[0][0] : inner[-1][1]].split()) if inner else ""
         self._characters += words
@@ -448,6 +448,8 @@ class _Reader:
         if len(self._text.elements) > MAX_ELEMENTS:
             self._document.parts += _separated(self._text)
             self._text = Text()
+        _empty_kept(self._text)
+        _join_nested(self._text)
         _join_marks(self._text)
         _keep_words_with_indices(self._text)
         if self._text.text or self._text.elements:
@@ -462,19 +464,44 @@ def _is_symbol(character: str) -> bool:
     return character in _MARKS or unicodedata.category(character) in ("So", "Sm", "Mn", "Cf")
 
 
+def _join_nested(text: Text) -> None:
+    """Make one of elements within each other that have the same characters, as in <b><i>both</i></b>."""
+    joined: list[Element] = []
+    for element in text.elements:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.kept is element.kept is None
+            and last.close
+            and element.close
+            and (last.start, last.end) == (element.start, element.end)
+            and (element.order, element.close_order) == (last.order + 1, last.close_order - 1)
+        ):
+            open_tags, close_tags = last.open + element.open, element.close + last.close
+            last = Element(last.start, last.end, open_tags, element.order, close_tags, element.close_order)
+            joined[-1] = last
+        else:
+            joined.append(element)
+    text.elements = joined
+
+
 def _join_marks(text: Text) -> None:
     """Make one of elements without words between which there are only spaces; these leave the text and stay there."""
     runs: list[list[Element]] = []
     for element in text.elements:
         last = runs[-1][-1] if runs else None
-        follows = last is not None and element.order == max(last.order, last.close_order) + 1
-        if last is not None and follows and last.start == last.end and element.start == element.end:
-            if text.text[last.end : element.start].isspace():
-                runs[-1].append(element)
-                continue
-        runs.append([element])
-    left = list(range(len(text.text)))
+        if (
+            last is not None
+            and last.start == last.end
+            and element.start == element.end
+            and element.order == max(last.order, last.close_order) + 1
+            and text.text[last.end : element.start].isspace()
+        ):
+            runs[-1].append(element)
+        else:
+            runs.append([element])
     elements: list[Element] = []
+    removed: list[tuple[int, int]] = []
     for run in runs:
         first, start, end = run[0], run[0].start, run[-1].end
         if len(run) == 1 or (text.text[start - 1 : start].isalnum() and text.text[end : end + 1].isalnum()):
@@ -484,15 +511,32 @@ def _join_marks(text: Text) -> None:
         for before, element in pairwise(run):
             kept += "".join(text.raw[before.end : element.start]) + _alone(element)
         elements.append(Element(start, start, kept, first.order, kept=kept))
-        left[start:end] = [-1] * (end - start)
-    kept_places = [place for place in left if place >= 0]
-    if len(kept_places) == len(left):
-        return
-    moved = [0, *accumulate(place >= 0 for place in left)]
-    for element in elements:
-        element.start, element.end = moved[element.start], moved[element.end]
+        removed.append((start, end))
     text.elements = elements
-    text.text, text.raw = "".join(text.text[place] for place in kept_places), [text.raw[place] for place in kept_places]
+    _remove(text, removed)
+
+
+def _empty_kept(text: Text) -> None:
+    """Take the words of elements that are not translated out of a text that has no others."""
+    kept = [(one.start, one.end) for one in text.elements if one.kept and one.start < one.end]
+    ends = [0, *(end for _, end in kept)]
+    starts = [*(start for start, _ in kept), len(text.text)]
+    if kept and not has_letter("".join(text.text[end:start] for end, start in zip(ends, starts, strict=True))):
+        _remove(text, kept)
+
+
+def _remove(text: Text, spans: list[tuple[int, int]]) -> None:
+    """Take characters out of a text; elements around them stay."""
+    if not spans:
+        return
+    stays = [True] * len(text.text)
+    for start, end in spans:
+        stays[start:end] = [False] * (end - start)
+    moved = [0, *accumulate(stays)]
+    for element in text.elements:
+        element.start, element.end = moved[element.start], moved[element.end]
+    text.text = "".join(compress(text.text, stays))
+    text.raw = list(compress(text.raw, stays))
 
 
 def _alone(element: Element) -> str:

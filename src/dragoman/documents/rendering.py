@@ -88,8 +88,14 @@ def render(document: Markup, text: Text, spans: Sequence[Span], sentences: Seque
     place = 0
     before = ""
     for (start, end), sentence, elements in zip(spans, sentences, inside, strict=True):
-        pieces += _raw(text, place, start)
+        between = list(_raw(text, place, start))
         translated = _Sentence(document, text.text, sentence, elements, start).render()
+        for element in _cut_between(text.elements, place, start) if pieces else ():
+            last = pieces[-1].markup
+            if last.endswith(element.close) and translated.startswith(element.open):
+                pieces[-1] = pieces[-1]._replace(markup=last.removesuffix(element.close))
+                translated = translated.removeprefix(element.open)
+        pieces += between
         if place == start and touches(before, sentence.text):
             translated = f" {translated}"
         pieces.append(_Piece(start, translated))
@@ -113,20 +119,41 @@ def _divided(elements: Sequence[Element], spans: Sequence[Span]) -> tuple[list[E
     """
     outside: list[Element] = []
     inside: list[list[Element]] = [[] for _ in spans]
+    cut: list[Element] = []
+    """The elements with words that are inside of sentences."""
     for element in elements:
+        around = next((one for one in reversed(cut) if one.encloses(element)), None)
+        if element.start == element.end:
+            number = next((at for at, span in enumerate(spans) if _stands_in(element.start, span, around)), None)
+            (outside if number is None else inside[number]).append(element)
+            continue
         places = range(element.start, element.end + 1) if element.kept else (element.start, element.end)
-        if not any(start < place < end for start, end in spans for place in places):
+        if around is None and not any(start < place < end for start, end in spans for place in places):
             outside.append(element)
             continue
+        cut.append(element)
         found = [
             (own, max(element.start, start), min(element.end, end))
             for own, (start, end) in zip(inside, spans, strict=True)
-            if (element.start < end and start < element.end) or start < element.start == element.end < end
+            if element.start < end and start < element.end
         ]
         for number, (own, start, end) in enumerate(found):
             kept = element.kept if number == 0 else element.kept and ""
             own.append(replace(element, start=start, end=end, kept=kept))
     return outside, inside
+
+
+def _stands_in(place: int, span: Span, around: Element | None) -> bool:
+    """Whether a place is inside of a sentence, or at its limits in an element that has words of it."""
+    start, end = span
+    return start < place < end or (
+        around is not None and start <= place <= end and around.start < end and start < around.end
+    )
+
+
+def _cut_between(elements: Sequence[Element], end: int, start: int) -> list[Element]:
+    """The elements that are around the end of a sentence and the beginning of the next one, outermost first."""
+    return [one for one in elements if one.kept is None and one.close and one.start < end and start < one.end]
 
 
 def _with_marks(pieces: Iterable[_Piece], elements: Sequence[Element]) -> str:

@@ -37,7 +37,7 @@ _ORDINAL = re.compile(r"(?:^|[\s(–-])[0-9]{1,2}\.$")
 _ORDINAL_NAMES = "cs da de et fi fo hr hsb hu is lb lv nb nn no pl sk sl sr tr"
 _ORDINAL_LANGUAGES = frozenset(_ORDINAL_NAMES.split())
 """Languages that write an ordinal number with a full stop."""
-_QUOTES = str.maketrans({**dict.fromkeys("「『（【《〈", "("), **dict.fromkeys("」』）】》〉", ")")})
+_QUOTES = str.maketrans({**dict.fromkeys("「『（【《〈［〔", "("), **dict.fromkeys("」』）】》〉］〕", ")")})
 _LONGEST_QUOTATION = 400
 """Characters within which a bracket that was opened is looked for its partner."""
 
@@ -107,7 +107,7 @@ def _goes_on(text: str, before: Span, after: Span, language: str) -> bool:
     first, next_character = text[slice(*before)] or " ", text[after[0] : after[0] + 1]
     if next_character in tuple(",;:)]"):
         return True
-    if before[1] == after[0] and first[-1] in ".!?" and not _has_no_spaces(next_character):
+    if before[1] == after[0] and not _has_no_spaces(first[-1]) and not _has_no_spaces(next_character):
         return True
     if base_language(language) in _ORDINAL_LANGUAGES and _ORDINAL.search(first[-4:]):
         return True
