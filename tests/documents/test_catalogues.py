@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.documents.document import Languages, RatedText
+from dragoman.documents.files import open_document
 from dragoman.errors import InputError
+from dragoman.translation_memory.memory import MemoryMatch
 from tests.documents.translators import reversed_words, translated
 
 PO = """# translator
@@ -65,6 +68,19 @@ def test_a_catalogue_gets_fuzzy_translations() -> None:
         translated(".po", b"msgid 1\nxx")
 
 
+def test_a_catalogue_in_the_encoding_that_it_names() -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=EUC-KR\\n"\n\n#: 파일\nmsgid "dog"\nmsgstr ""\n'
+    found = translated(".po", text.encode("euc-kr"), lambda _: "개")
+    assert found.decode("euc-kr") == text.replace('dog"\nmsgstr ""', 'dog"\nmsgstr "개"').replace(
+        "#: 파일\n", "#: 파일\n#, fuzzy\n"
+    )
+    with pytest.raises(InputError, match="EUC-KR, in which the file is, lacks 'ğ'; convert it to UTF-8"):
+        translated(".po", text.encode("euc-kr"), lambda _: "ğ")
+    with pytest.raises(InputError, match="the file is not UTF-9, which its header names"):
+        translated(".po", text.replace("EUC-KR", "UTF-9").encode("euc-kr"))
+
+
 def test_xliff_gets_targets_with_their_inline_elements() -> None:
     pytest.importorskip("lxml", reason="needs lxml")
     before = (
@@ -91,7 +107,7 @@ def test_xliff_gets_targets_with_their_inline_elements() -> None:
         '<segment><source>ein <pc id="1">Hund</pc></source></segment><segment><source>a</source><target>b</target>'
         "</segment></unit></file></xliff>"
     )
-    found = translated(".xlf", second.encode()).decode().partition("?>\n")[2]
+    found = translated(".xlf", second.encode()).decode()
     assert found == second.replace('srcLang="de"', 'srcLang="de" trgLang="en"').replace(
         "<segment><source>ein", '<segment state="translated"><source>ein'
     ).replace("</pc></source>", '</pc></source><target>EIN <pc id="1">HUND</pc></target>')
@@ -108,11 +124,71 @@ def test_a_memory_gets_the_target_language() -> None:
         '<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="EN-us"><seg>b</seg></tuv></tu></body></tmx>'
     )
     found = translated(".tmx", before.encode("utf-16")).decode("utf-16")
-    new = '</tuv><tuv xml:lang="en"><seg>EIN <ph x="1">&lt;b&gt;</ph>HUND</seg></tuv></tu>'
+    new = '</tuv><tuv xml:lang="en" creationtool="Dragoman"><seg>EIN <ph x="1">&lt;b&gt;</ph>HUND</seg></tuv></tu>'
     assert found.partition("<tmx")[2] == before.partition("<tmx")[2].replace("</tuv></tu>", new, 1)
+    rated = translated(".tmx", before.encode("utf-16"), confidence=0.25).decode("utf-16")
+    assert '<prop type="x-confidence">0.25</prop><seg>EIN' in rated
+    assert rated.count("<prop") == 1
     with pytest.raises(InputError, match="the target language is not known"):
         translated(".tmx", before.encode("utf-16"), target="")
     with pytest.raises(InputError, match="declares entities"):
         translated(".tmx", b'<!DOCTYPE tmx [<!ENTITY a "b">]><tmx>&a;</tmx>')
     with pytest.raises(InputError, match="the file is not TMX: its outermost element is a"):
         translated(".tmx", b"<a/>")
+
+
+TRADOS = """\ufeff<?xml version="1.0" encoding="utf-8"?><xliff xmlns:sdl='http://sdl.com/FileTypes/SdlXliff/1.0' \
+xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
+<!-- kept --><file original="a &amp; b.docx" source-language='de' target-language="en"><header><sdl:cxts>\
+<![CDATA[<x>]]></sdl:cxts></header><body>
+  <trans-unit id='1'><source>a &quot;b&quot;</source><target>done</target></trans-unit>
+  <trans-unit id="2">
+    <source>ein <g id="5">Hund</g>. Zwei.</source>
+    <seg-source><mrk mtype="seg" mid="1">ein <g id="5">Hund</g>.</mrk> <mrk mtype="seg" mid="2">Zwei.</mrk></seg-source>
+    <sdl:seg-defs><sdl:seg id="1" /></sdl:seg-defs>
+  </trans-unit>
+</body></file></xliff>
+"""
+
+
+def test_the_rest_of_a_file_of_xml_keeps_its_characters() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    content = TRADOS.replace("\n", "\r\n").encode()
+    found = translated(".xliff", content)
+    target = (
+        '    <target state="needs-review-translation" state-qualifier="mt-suggestion"><mrk mtype="seg" mid="1">EIN '
+        '<g id="5">HUND</g>.</mrk> <mrk mtype="seg" mid="2">ZWEI.</mrk></target>\r\n    <sdl:seg-defs>'
+    )
+    expected = content.decode().replace("    <sdl:seg-defs>", target).replace('<sdl:seg id="1" />', '<sdl:seg id="1"/>')
+    assert found.decode() == expected
+    memory = (
+        "<?xml version='1.0' encoding='ISO-8859-1'?><tmx><header srclang='de'/><body>\n<tu tuid='1'>\n"
+        "  <tuv xml:lang='de'><seg>grün &gt; rot</seg></tuv>\n</tu>\n<tu/><!-- <tu> -->\n"
+        "<tu a='>'><tuv xml:lang='de'><seg>a</seg></tuv><tuv xml:lang='en'><seg>\"</seg></tuv></tu></body></tmx>\n"
+    )
+    found = translated(".tmx", memory.encode("latin-1"), target="en", change=lambda text: "€ green")
+    assert found.decode("latin-1") == memory.replace(
+        "<tu tuid='1'>\n  <tuv xml:lang='de'><seg>grün &gt; rot</seg></tuv>\n",
+        '<tu tuid="1">\n  <tuv xml:lang="de"><seg>grün &gt; rot</seg></tuv>\n'
+        '  <tuv xml:lang="en" creationtool="Dragoman"><seg>&#8364; green</seg></tuv>\n',
+    )
+
+
+def test_xliff_2_gets_near_matches_of_a_memory() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    content = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="de" trgLang="en"><file id="f"><unit id="s1">'
+        "<segment><source>ein Hund</source></segment></unit></file></xliff>"
+    )
+    document = open_document(".xlf", content.encode(), Languages("de", "en"))
+    match = MemoryMatch("ein Mund", "a mouth", 0.875, [])
+    found = document.write([RatedText("a dog", 0.5, [match])]).decode()
+    matches = (
+        '<mtc:matches xmlns:mtc="urn:oasis:names:tc:xliff:matches:2.0">'
+        '<mtc:match ref="#s2" similarity="87.5" type="tm">'
+        "<source>ein Mund</source><target>a mouth</target></mtc:match></mtc:matches>"
+    )
+    notes = (
+        '<notes><note appliesTo="target" category="confidence">segment s2: machine translation, confidence 0.50</note>'
+    )
+    assert f'<unit id="s1">{matches}{notes}</notes><segment state="translated" id="s2">' in found

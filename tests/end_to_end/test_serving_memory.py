@@ -58,6 +58,16 @@ def test_near_matches_say_what_differs(client: TestClient) -> None:
     assert "matches" not in far
 
 
+def test_a_file_of_translators_gets_near_matches(client: TestClient) -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    units = "".join(f'<trans-unit id="{text}"><source>{text}</source></trans-unit>' for text in ("fed cba", "ab"))
+    content = f'<xliff version="1.2"><file><body>{units}</body></file></xliff>'
+    answer = client.post("/translate_file", files={"file": ("a.xlf", content.encode())}, data=PAIR).json()
+    written = client.get(answer["translatedFileUrl"]).text
+    near = '<alt-trans match-quality="86%" origin="memory"><source>fed cbb</source><target>near</target></alt-trans>'
+    assert written.count("<alt-trans") == written.count(f">FED CBA</target>{near}") == 1
+
+
 def test_a_text_of_several_sentences_may_be_in_the_memory_as_a_whole(client: TestClient) -> None:
     assert client.post("/translate", json={"q": " ab. C.\n", **PAIR}).json() == {"translatedText": " both at once\n"}
     [sentence] = _sentences(client, "ab. C.")

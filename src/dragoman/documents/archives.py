@@ -107,7 +107,7 @@ def parsed(content: bytes) -> Element:
     from lxml import etree
 
     try:
-        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False))
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InputError(f"the file is not XML, or is damaged: {error}") from None
     declared = root.getroottree().docinfo.internalDTD

@@ -1,17 +1,19 @@
 """Files of translators (.po, .xliff, .tmx): units without a translation get one that is marked as a machine's.
 
-A unit that has a translation is never touched.
+A unit that has a translation is never touched, and only the text of the others changes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dragoman.documents.archives import local_name, parsed, serialised
+from dragoman.documents.archives import local_name
 from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, as_html, as_text, decoded
 from dragoman.documents.inline import NOT_XML
 from dragoman.documents.mixed import MixedText, Role
+from dragoman.documents.xml_text import XmlText
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
 from dragoman.translation_memory.memory import MemoryMatch
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_CHARSET = re.compile(rb"charset=([\w-]+)")
+_MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
 _WRAPPERS = frozenset(("g", "mrk", "pc", "hi", "sub"))
 """Elements of the sentence; all others of XLIFF and TMX stand for tags."""
 
@@ -30,11 +34,11 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     All lines but those of the new translations stay as they are.
 
     Raises:
-        InputError: it is damaged, or not UTF-8.
+        InputError: it is damaged, or not in the encoding that it names.
     """
     import polib
 
-    text, encoding = decoded(content)
+    text, encoding = _text(content)
     try:
         catalogue = polib.pofile(f"{text}\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
@@ -68,9 +72,28 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
                 filled = _filled(entry, lines[start:end], [one for _, one in own], is_sure=is_sure)
                 result += [*lines[place:start], *filled]
                 place = end
-        return "".join([*result, *lines[place:]]).encode(encoding)
+        try:
+            return "".join([*result, *lines[place:]]).encode(encoding)
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start]
+            raise InputError(f"{encoding}, in which the file is, lacks {letter!r}; convert it to UTF-8") from None
 
     return Document(texts, write, places, Units(done, write))
+
+
+def _text(content: bytes) -> tuple[str, str]:
+    """A catalogue, and the encoding in which it is written again: UTF-8, or what its header names."""
+    try:
+        return decoded(content)
+    except InputError:
+        named = _CHARSET.search(content)
+        if named is None:
+            raise
+    encoding = named[1].decode()
+    try:
+        return content.decode(encoding), encoding
+    except (UnicodeDecodeError, LookupError):
+        raise InputError(f"the file is not {encoding}, which its header names") from None
 
 
 def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_sure: bool) -> Iterator[str]:
@@ -120,7 +143,8 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
     Raises:
         InputError: it is not XLIFF, or damaged.
     """
-    root = _root(content, "xliff", "XLIFF")
+    file = _read(content, "xliff", "XLIFF", ("trans-unit", "unit", "file", "xliff"))
+    root = file.root
     found: list[tuple[MixedText, Element, Element]] = []
     done: list[DoneUnit] = []
     for unit in root.iter("{*}trans-unit", "{*}segment"):
@@ -137,10 +161,12 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             found.append((text, unit, source))
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+        changed: dict[Element, None] = {}
         numbered = enumerate(zip(found, translations, strict=True))
         for number, ((text, unit, source), (translated, confidence, matches)) in numbered:
             if not translated:
                 continue
+            changed[_unit_of(unit)] = None
             target = next((one for one in unit if local_name(one) == "target"), None)
             if target is None:
                 target = source.makeelement(
@@ -151,6 +177,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             text.write_to(target, translated, copies=True)
             if local_name(unit) == "segment":
                 unit.set("state", "reviewed" if number in confirmed else "translated")
+                _add_matches(unit, matches if number not in confirmed else ())
             elif number in confirmed:
                 target.set("state", "translated")
             else:
@@ -160,8 +187,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
                 _add_alternatives(target, matches[is_kept:])
             if confidence is not None and number not in confirmed:
                 _add_note(unit, target, _remark(confidence))
-        _name_target(root, languages)
-        return serialised(root)
+        return file.written(changed, _names_of_target(root, languages))
 
     return Document(
         [text.inline.markup for text, _, _ in found],
@@ -174,6 +200,13 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
 def _words(element: Element) -> str:
     """The text of an element, with plain spaces."""
     return " ".join("".join(element.itertext()).split())
+
+
+def _unit_of(unit: Element) -> Element:
+    """The unit of a segment of XLIFF 2; of 1.2 the unit itself."""
+    above = unit.getparent() if local_name(unit) == "segment" else unit
+    assert above is not None
+    return above
 
 
 def _unit_name(unit: Element) -> str:
@@ -193,13 +226,14 @@ def _add_note(unit: Element, target: Element, text: str) -> None:
         note.text, note.tail = text, target.tail
         target.addnext(note)
         return
-    above = unit.getparent()
-    assert above is not None
+    above = _unit_of(unit)
     notes = above.find(f"{name}notes")
     if notes is None:
         notes = target.makeelement(f"{name}notes")
         notes.tail = above.text
-        above.insert(0, notes)
+        # Behind what is of other namespaces, as the matches are.
+        place = next((at for at, one in enumerate(above) if str(one.tag).startswith(name or str(one.tag))), 0)
+        above.insert(place, notes)
     note = target.makeelement(f"{name}note", {"appliesTo": "target", "category": "confidence"})
     segment = unit.get("id")
     note.text = f"segment {segment}: {text}" if segment else text
@@ -212,12 +246,39 @@ def _add_alternatives(target: Element, matches: Sequence[MemoryMatch]) -> None:
     name += "}" if name else ""
     for match in reversed(matches):
         found = target.makeelement(f"{name}alt-trans", {"match-quality": f"{match.score:.0%}", "origin": "memory"})
-        for side, text in (("source", match.source), ("target", match.target)):
-            part = target.makeelement(f"{name}{side}")
-            part.text = NOT_XML.sub("", text)
-            found.append(part)
+        _add_sides(found, name, match)
         found.tail = target.tail
         target.addnext(found)
+
+
+def _add_matches(segment: Element, matches: Sequence[MemoryMatch]) -> None:
+    """Add matches of a translation memory to the unit of a segment of XLIFF 2."""
+    if not matches:
+        return
+    unit = _unit_of(segment)
+    core = segment.tag.rpartition("}")[0]
+    core += "}" if core else ""
+    if not segment.get("id"):  # which a match refers to
+        others = {one.get("id") for one in unit.iter() if isinstance(one.tag, str)}
+        segment.set("id", next(name for name in map("s{}".format, range(1, len(others) + 2)) if name not in others))
+    listed = unit.find(f"{{{_MATCHES}}}matches")
+    if listed is None:
+        listed = unit.makeelement(f"{{{_MATCHES}}}matches", nsmap={"mtc": _MATCHES})
+        listed.tail = unit.text
+        unit.insert(0, listed)
+    for match in matches:
+        reference = {"ref": f"#{segment.get('id')}", "similarity": f"{100 * match.score:.1f}", "type": "tm"}
+        found = unit.makeelement(f"{{{_MATCHES}}}match", reference)
+        _add_sides(found, core, match)
+        listed.append(found)
+
+
+def _add_sides(element: Element, name: str, match: MemoryMatch) -> None:
+    """Add both sides of a match; `name` is the namespace in braces."""
+    for side, text in (("source", match.source), ("target", match.target)):
+        part = element.makeelement(f"{name}{side}")
+        part.text = NOT_XML.sub("", text)
+        element.append(part)
 
 
 def _is_locked(unit: Element) -> bool:
@@ -226,24 +287,26 @@ def _is_locked(unit: Element) -> bool:
     return nearest == "no" or unit.get("approved") == "yes"
 
 
-def _name_target(root: Element, languages: Languages) -> None:
-    """Name the target language where none is named."""
+def _names_of_target(root: Element, languages: Languages) -> Iterator[tuple[Element, str, str]]:
+    """The elements that get the target language, where none is named, with the attribute and its value."""
     if not languages.target:
         return
     if root.get("srcLang") and not root.get("trgLang"):
-        root.set("trgLang", languages.target)
+        yield root, "trgLang", languages.target
     for file in root.iter("{*}file"):
         if file.get("source-language") and not file.get("target-language"):
-            file.set("target-language", languages.target)
+            yield file, "target-language", languages.target
 
 
 def read_memory(content: bytes, languages: Languages) -> Document:
-    """Read a translation memory (TMX); units without the target language get it.
+    """Read a translation memory (TMX); units without the target language get it, from a tool that is named, and a
+    property says how far it can be trusted.
 
     Raises:
         InputError: it is not TMX, or damaged; where it is written, the target language is not known.
     """
-    root = _root(content, "tmx", "TMX")
+    file = _read(content, "tmx", "TMX", ("tu",))
+    root = file.root
     header = next(root.iter("{*}header"), None)
     source = languages.source or (header.get("srclang", "") if header is not None else "")
     found: list[tuple[MixedText, Element, Element | None]] = []
@@ -273,27 +336,39 @@ def read_memory(content: bytes, languages: Languages) -> Document:
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         if not languages.target:
             raise InputError("the target language is not known, which new translations are marked with")
-        for (text, variant, target), (translated, *_) in zip(found, translations, strict=True):
+        changed: list[Element] = []
+        numbered = enumerate(zip(found, translations, strict=True))
+        for number, ((text, given, target), (translated, confidence, *_)) in numbered:
             if not translated:
                 continue
+            unit = given.getparent()
+            changed.append(unit)
             if target is None:
-                new = variant.makeelement(variant.tag, {_XML_LANGUAGE: languages.target})
                 target = text.element.makeelement(text.element.tag)
-                new.append(target)
-                new.tail = variant.tail
-                variant.getparent().append(new)
+                variant = given.makeelement(given.tag, {_XML_LANGUAGE: languages.target})
+                variant.append(target)
+                last = unit[-1]
+                variant.tail, last.tail = last.tail, unit.text
+                unit.append(variant)
             text.write_to(target, translated, copies=True)
-        return serialised(root)
+            if number not in confirmed:
+                target.getparent().set("creationtool", "Dragoman")
+                if confidence is not None:
+                    rating = target.makeelement(f"{target.tag.removesuffix('seg')}prop", {"type": "x-confidence"})
+                    rating.text, rating.tail = f"{confidence:.2f}", target.getparent().text
+                    target.addprevious(rating)
+        return file.written(changed)
 
     places = [f"line {text.element.sourceline}" for text, _, _ in found]
     return Document([text.inline.markup for text, _, _ in found], write, places, Units(done, write))
 
 
-def _root(content: bytes, name: str, kind: str) -> Element:
-    root = parsed(content)
-    if local_name(root) != name:
-        raise InputError(f"the file is not {kind}: its outermost element is {local_name(root)}")
-    return root
+def _read(content: bytes, name: str, kind: str, names: Sequence[str]) -> XmlText:
+    """A file whose outermost element has a name; `names` are those of elements that are changed."""
+    file = XmlText(content, names)
+    if local_name(file.root) != name:
+        raise InputError(f"the file is not {kind}: its outermost element is {local_name(file.root)}")
+    return file
 
 
 def _role(element: Element) -> Role:

@@ -14,6 +14,7 @@ from dragoman.documents.rendering import AlignedTranslation, original, render, u
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
 from dragoman.text.sentences import Span, sentence_spans
+from dragoman.translation_memory.memory import MemoryMatch
 
 MAX_SENTENCES = 50_000
 """Sentences of a request."""
@@ -87,10 +88,12 @@ def translated_markup(
         document = _document(text, separate, xml)
         pieces: list[str] = []
         confidences: list[float | None] = []
+        matches: list[Sequence[MemoryMatch]] = []
         for part in document.parts:
             spans = [] if isinstance(part, str) else sentence_spans(part.text, language)
             own = [next(answers) for _ in spans]
             confidences += [None if one is None else one.confidence for one in own]
+            matches += [() if one is None else one.matches for one in own]
             if isinstance(part, str):
                 pieces.append(part)
             elif not any(own):
@@ -100,7 +103,7 @@ def translated_markup(
                 pieces.append(render(document, part, spans, given))
         known = [one for one in confidences if one is not None]
         lowest = min(known) if known and len(known) == len(confidences) else None
-        found.append(RatedText("".join(pieces), lowest))
+        found.append(RatedText("".join(pieces), lowest, matches[0] if len(matches) == 1 else ()))
     return found
 
 

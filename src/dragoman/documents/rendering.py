@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dragoman.documents.html_text import Element, Markup, Text, spans_of_words
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.sentences import Span, touches
+from dragoman.translation_memory.memory import MemoryMatch
 
 if TYPE_CHECKING:
     from dragoman.translation.result import Translation
@@ -37,10 +38,13 @@ class AlignedTranslation(NamedTuple):
     """For each target unit the source unit that it is linked with."""
     confidence: float | None = None
     """How far the translation can be trusted, from 0 to 1; None where that is not known."""
+    matches: Sequence[MemoryMatch] = ()
+    """Pairs of the translation memory that are like the source, best first."""
 
 
-def aligned(n_best: list[Translation]) -> AlignedTranslation:
-    """The best translation of a sentence with the links between its words and those of its source.
+def aligned(n_best: list[Translation], *, matches: bool = False) -> AlignedTranslation:
+    """The best translation of a sentence with the links between its words and those of its source; with `matches` also
+    what a translation memory has.
 
     One from a translation memory has none: its words are linked with equal words, and else by their place.
     """
@@ -56,7 +60,8 @@ def aligned(n_best: list[Translation]) -> AlignedTranslation:
         ]
     for source, target in best.links_between(source_units, target_units):
         sources[target] = source
-    return AlignedTranslation(best.text, source_units, target_units, sources, best.confidence)
+    found = best.memory_matches if matches else ()
+    return AlignedTranslation(best.text, source_units, target_units, sources, best.confidence, found)
 
 
 def unchanged(text: str) -> AlignedTranslation:

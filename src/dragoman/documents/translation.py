@@ -73,14 +73,10 @@ def translate_document(
     for sentence, [best] in zip(places, translator.translate_lines(places), strict=True):
         found[sentence] = best
         progress(len(found))
-    rendered = {sentence: aligned([best]) for sentence, best in found.items()}
+    has_units = document.units is not None
+    rendered = {sentence: aligned([best], matches=has_units) for sentence, best in found.items()}
     texts = translated_markup(
         document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences], None
     )
-    if document.units is not None:
-        texts = [
-            text._replace(matches=found[own[0]].memory_matches) if len(own) == 1 else text
-            for text, own in zip(texts, by_text, strict=True)
-        ]
     words = sum(len(sentence.split()) for sentence in sentences)
     return TranslatedDocument(document.write(texts), len(sentences), words, list(found.values()), list(places.values()))

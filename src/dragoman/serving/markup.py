@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -16,16 +17,23 @@ from dragoman.translation.result import Translation
 
 
 async def translate_markup(
-    service: Service, texts: Sequence[str], directions: Sequence[Direction], xml: Xml | None = None
+    service: Service,
+    texts: Sequence[str],
+    directions: Sequence[Direction],
+    xml: Xml | None = None,
+    *,
+    matches: bool = False,
 ) -> list[RatedText]:
-    """The translations of documents or fragments of HTML, or of XML that is read in this way."""
+    """The translations of documents or fragments of HTML, or of XML that is read in this way; with `matches` also what
+    a translation memory has.
+    """
     results = [RatedText(text, None) for text in texts]
 
     async def translate_some(indices: list[int], direction: Direction) -> None:
         pair, own = direction.pair, [texts[index] for index in indices]
         separate = not (await service.models.get(pair)).translator.attends
         lines = await service.workers.run(markup_sentences, own, pair.source, separate, MAX_SENTENCES, xml)
-        sentences = await service.lines(lines, pair, finish=_packed)
+        sentences = await service.lines(lines, pair, finish=_packed_with_matches if matches else _packed)
         translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences, xml)
         for index, text in zip(indices, translated, strict=True):
             results[index] = text
@@ -34,6 +42,9 @@ async def translate_markup(
     return results
 
 
-def _packed(n_best: list[Translation]) -> AlignedTranslation:
+def _packed(n_best: list[Translation], *, matches: bool = False) -> AlignedTranslation:
     """A translation as the worker process gets it, packed in the thread that has computed it."""
-    return cast(AlignedTranslation, msgspec.Raw(msgspec.msgpack.encode(aligned(n_best))))
+    return cast(AlignedTranslation, msgspec.Raw(msgspec.msgpack.encode(aligned(n_best, matches=matches))))
+
+
+_packed_with_matches = partial(_packed, matches=True)
