@@ -353,6 +353,11 @@ def test_a_document_that_is_left_is_gone(show: Open) -> None:
     assert targets(page) == ["DE"]
 
 
+def _corrections(server: Server) -> list[dict[str, Any]]:
+    with urlopen(f"{server.url}/v1/corrections?source=de&target=en", timeout=60) as answer:
+        return list(json.load(answer)["corrections"])
+
+
 def test_a_server_learns_from_the_desk(show: Open, run_folder: Path, tmp_path: Path) -> None:
     run = shutil.copytree(run_folder, tmp_path / "run")
     learning = start_server(f"de:en={run}", "--learn")
@@ -364,9 +369,15 @@ def test_a_server_learns_from_the_desk(show: Open, run_folder: Path, tmp_path: P
             page.keyboard.press("Control+Enter")
         page.locator(".row-target").nth(2).click()
         expect(page.locator("#matches button")).to_have_count(1)
-        with urlopen(f"{learning.url}/v1/corrections?source=de&target=en", timeout=60) as answer:
-            [correction] = json.load(answer)["corrections"]
+        [correction] = _corrections(learning)
         assert correction == {"number": 1, "text": "ab c", "translation": "DEAF", "state": "learnt"}
+        with page.expect_response(lambda response: response.request.method == "DELETE"):
+            page.click("#undo")
+        assert _corrections(learning) == []
+        with page.expect_response(lambda response: response.request.method == "POST"):
+            page.click("#redo")
+        assert len(_corrections(learning)) == 1
+        page.locator(".row-target").nth(2).click()
         page.locator(".row-target").nth(1).click()
         page.locator("#target-field").fill("fed is not understood")
         page.keyboard.press("Control+Enter")

@@ -209,9 +209,11 @@ function confirm(place) {
 
 /** Confirm a segment, or take that back. */
 function toggle(place) {
-  if (!work.project.segments[place].confirmed) return confirm(place);
+  const segment = work.project.segments[place];
+  if (!segment.confirmed) return confirm(place);
   work.project.pause();
-  work.project.edit([[place, { confirmed: false }]]);
+  work.project.edit([[place, { confirmed: false, taught: undefined }]]);
+  if (segment.taught) work.translation.withdraw([segment]);
 }
 
 /** What the memories have that is like a segment, best first. */
@@ -232,8 +234,13 @@ function take(place, { target }) {
 }
 
 function travel(direction) {
-  const place = work.project[direction]();
-  if (place !== null) open(place, work.project.segments[place].target.length);
+  const { project, translation } = work;
+  const before = [...project.segments];
+  const place = project[direction]();
+  if (place === null) return;
+  const isOpenAgain = ({ taught, confirmed }, index) => taught && confirmed && !project.segments[index].confirmed;
+  translation.withdraw(before.filter(isOpenAgain)).then(() => translation.teach());
+  open(place, project.segments[place].target.length);
 }
 
 // Tools

@@ -96,6 +96,18 @@ export class DeskTranslation {
     }
   }
 
+  /** Take back what the translator was taught by these segments. */
+  async withdraw(segments) {
+    if (!this.#translator.withdraw || !this.#facts.teaches) return;
+    const { source, target } = this.#facts;
+    try {
+      for (const { source: text, taught } of segments) await this.#translator.withdraw({ source, target, text, translation: taught });
+      if (!this.#ended) this.poll();
+    } catch (error) {
+      if (!this.#ended) this.#condition.failed(error);
+    }
+  }
+
   /** Watch what the translator has learnt, and translate anew when it has. */
   async poll() {
     if (!this.#translator.corrections || !this.#facts.teaches) return;

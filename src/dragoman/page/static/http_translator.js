@@ -20,6 +20,7 @@
 //   correct(request, signal)   optional: promises the JSON of POST /v1/corrections for its JSON body
 //   corrections(source, target, signal)
 //                              optional: promises the JSON of GET /v1/corrections without the corrections
+//   withdraw(request, signal)  optional: takes the last correction out that is this request of `correct`
 //
 // Requests and results have exactly the fields that /spec describes; spans count code points. `signal` is an
 // AbortSignal: once it is aborted, promises reject with its reason and work on them stops. All other failures are
@@ -87,6 +88,16 @@ class HttpTranslator {
   corrections(source, target, signal) {
     const query = new URLSearchParams({ source, target, after: NONE });
     return this.#fetch(`v1/corrections?${query}`, { headers: this.#authorization(), signal });
+  }
+
+  async withdraw({ source, target, text, translation }, signal) {
+    const languages = new URLSearchParams({ source, target });
+    const options = { headers: this.#authorization(), signal };
+    const { corrections } = await this.#fetch(`v1/corrections?${languages}`, options);
+    const last = corrections.findLast((one) => one.text === text && one.translation === translation);
+    if (!last) return;
+    const query = `${languages}&${new URLSearchParams({ text })}`;
+    await this.#fetch(`v1/corrections/${last.number}?${query}`, { ...options, method: "DELETE" });
   }
 
   #form(fields) {
