@@ -12,7 +12,7 @@ from dragoman.text.vocabulary import EOS, Vocabulary
 from dragoman.translation.prepared_lines import TextConstraints
 from dragoman.translation.second_search import repetition_orders
 from dragoman.translation.translator import Translator
-from dragoman.workflows.translation import warn_of_searched_again
+from dragoman.workflows.translation import count_empty, warn_of_empty, warn_of_searched_again
 
 WORDS = ["dog", "cat", "sun", "loop", "endless"]
 SIDE = TextSide(WhitespaceSegmentation(), Vocabulary(WORDS))
@@ -114,4 +114,15 @@ def test_the_number_is_told(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "2 of 5 translations (40.0 %) looped or ran to the maximum length and were searched again without repeated "
         "n-grams; look at them, or give --no-search-again"
+    ]
+
+
+def test_empty_translations_are_counted_where_the_line_is_not(toy_engine, caplog):
+    translator = Translator(toy_engine(SIZE, answer=lambda *_: {EOS: 1.0}), SIDE, SIDE, SEARCH)
+    assert count_empty(translator.translate(["cat", "", " "])) == 1
+    with caplog.at_level(logging.WARNING):
+        warn_of_empty(0, 3)
+        warn_of_empty(1, 3)
+    assert [record.getMessage() for record in caplog.records] == [
+        "1 of 3 translations (33.3 %) are empty though their lines are not; raise --min-length-factor"
     ]

@@ -17,7 +17,13 @@ from dragoman.text.document_names import DOCUMENTS, document_kind
 from dragoman.text.lines import not_found, replace_file
 from dragoman.translation.translator import Translator
 from dragoman.workflows.loading import load
-from dragoman.workflows.translation import requested_translator, warn_of_searched_again, warn_of_truncated
+from dragoman.workflows.translation import (
+    count_empty,
+    requested_translator,
+    warn_of_empty,
+    warn_of_searched_again,
+    warn_of_truncated,
+)
 from dragoman.workflows.unexpected_text import checked_lines
 
 log = logging.getLogger(__name__)
@@ -53,6 +59,7 @@ def translate_document_file(request: TranslationRequest) -> None:
         file.write(translated.content)
     warn_of_searched_again(sum(one.searched_again for one in translated.sentences), len(translated.sentences))
     warn_of_truncated(sum(not one.finished for one in translated.sentences), len(translated.sentences))
+    warn_of_empty(count_empty(translated.sentences), len(translated.sentences))
     for line in _unsure(translated):
         console.info(line)
     console.info(f"{request.files.output}: {_summary(translated)}")

@@ -12,6 +12,7 @@ from dragoman.corpora.reading import reading_corpora
 from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import OpenedModels, Run, open_models
+from dragoman.text.raw_lines import is_blank
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 from dragoman.workflows.input_lines import InputLines, banned_words, read_constraints, with_first_read
@@ -73,7 +74,7 @@ class TextTranslation:
             ConfigError, InputError, RunError: as for `open_models`, `Translator.with_options` and `translate_lines`.
         """
         translate, first = self._opened()
-        count = truncated = again = 0
+        count = truncated = again = empty = 0
         request, quiet = self._request, self._request.general.quiet
         with InputLines(request.files.input, "translate", quiet=quiet) as lines, Outputs(request) as outputs:
             read = checked_lines(outputs.flushed_before(lines), request.files.input, request.runs[0], first)
@@ -82,8 +83,10 @@ class TextTranslation:
                 count += len(line.sentences)
                 truncated += sum(not one.finished for one in line.sentences)
                 again += sum(one.searched_again for one in line.sentences)
+                empty += count_empty(line.sentences)
         warn_of_searched_again(again, count)
         warn_of_truncated(truncated, count)
+        warn_of_empty(empty, count)
 
     def _opened(self) -> tuple[Callable[[Iterable[str], Paused], Iterator[TranslatedLine]], Run]:
         """Open what the request names, all but its input and outputs.
@@ -173,6 +176,22 @@ def warn_of_searched_again(again: int, count: int) -> None:
             again,
             count,
             100 * again / count,
+        )
+
+
+def count_empty(translations: Iterable[Translation]) -> int:
+    """Return how many lines with text have a translation without text."""
+    return sum(is_blank(one.text) and not is_blank(one.source) for one in translations)
+
+
+def warn_of_empty(empty: int, count: int) -> None:
+    """Warn if lines with text have a translation without text."""
+    if empty:
+        log.warning(
+            "%d of %d translations (%.1f %%) are empty though their lines are not; raise --min-length-factor",
+            empty,
+            count,
+            100 * empty / count,
         )
 
 
