@@ -31,7 +31,8 @@ from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.training.loop import TrainingResult, train
+from dragoman.training.forecast import Workload
+from dragoman.training.loop import Beginning, Execution, TrainingResult, TrainingTask, train
 from dragoman.training.validation import DevTranslations, Validators, perplexity
 
 VOCABULARY = 16
@@ -94,17 +95,20 @@ class TrainingHarness:
         self.path.mkdir(exist_ok=True)
         self.folder = RunFolder(self.path)
 
-    def run(self, config: TrainingConfig, **options: Any) -> TrainingResult:
-        return train(
-            self.model,
-            _Counted(self),
-            config,
-            self.folder,
-            Validators(self._validated, self.translate),
-            console=Console(stream=self.screen, quiet=options.pop("quiet", False)),
-            clock=self.clock,
-            **options,
-        )
+    def run(
+        self,
+        config: TrainingConfig,
+        *,
+        resume: bool = False,
+        beginning: Beginning | None = None,
+        workload: Workload | None = None,
+        quiet: bool = False,
+        **options: Any,
+    ) -> TrainingResult:
+        validators = Validators(self._validated, self.translate)
+        task = TrainingTask(self.model, _Counted(self), config, validators, workload)
+        execution = Execution(console=Console(stream=self.screen, quiet=quiet), clock=self.clock, **options)
+        return train(task, self.folder, execution, None if resume else beginning or Beginning())
 
     def _validated(self, model: TranslationModel) -> float:
         self.clock.now += self.validation_seconds

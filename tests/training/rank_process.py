@@ -78,16 +78,9 @@ def training(
     with joined_ranks(minutes) as ranks:
         if ranks.leads:
             run.path.mkdir(exist_ok=True)
-            result = loop.train(
-                model,
-                batches,
-                config,
-                run,
-                Validators(lambda model: perplexity(model, dev)),
-                resume=resume,
-                console=Console(quiet=True),
-                ranks=ranks,
-            )
+            task = loop.TrainingTask(model, batches, config, Validators(lambda model: perplexity(model, dev)))
+            execution = loop.Execution(console=Console(quiet=True), ranks=ranks)
+            result = loop.train(task, run, execution, None if resume else loop.Beginning())
         else:
             result = loop.follow(model, batches, config, ranks)
     answer = {"weights": [parameter.flatten().tolist() for parameter in model.parameters()], "update": result.update}

@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Generic, Literal
 
@@ -24,7 +24,7 @@ from torch import Tensor
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
-from dragoman.model.devices import set_threads, threads_in_use
+from dragoman.model.devices import DeviceName, set_threads, threads_in_use
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
 from dragoman.progress import Console
@@ -92,35 +92,52 @@ class TrainingResult:
     """... the updates whose mean is there; `best_update` is then the last of them."""
 
 
-def train(
-    model: Model,
-    batches: Batches,
-    config: TrainingConfig,
-    folder: RunFolder,
-    validators: Validators[Model],
-    *,
-    resume: bool = False,
-    validate_first: bool = False,
-    take_place: Callable[[], RunFolder] | None = None,
-    console: Console | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    workload: Workload | None = None,
-    callbacks: Sequence[TrainingCallback] = (),
-    ranks: Ranks = ALONE,
-    threads: int | None = None,
-) -> TrainingResult:
-    """Train `model` in place; write the best weights so far to RUN/model.safetensors and the log to RUN/log.jsonl.
+@dataclass(frozen=True)
+class TrainingTask(Generic[Model]):
+    """A model, what it is trained on, and how."""
 
-    Args:
-        resume: continue from the state in RUN/checkpoints.
-        validate_first: whether the weights before the first update may be the best, because they have been trained.
-        take_place: for a run that is being prepared: puts it into its final folder, which it returns; called once the
-            first state is saved.
-        clock: seconds from any origin.
-        workload: to forecast the epochs of a training with a time limit; None for no forecast.
-        callbacks: called between updates; see `callbacks.TrainingCallback`.
-        ranks: those that train together; this is rank 0, and the others call `follow`.
-        threads: the number of threads that was asked for; None: as many as the training had that is resumed.
+    model: Model
+    batches: Batches
+    config: TrainingConfig
+    validators: Validators[Model]
+    workload: Workload | None = None
+    """To forecast the epochs of a training with a time limit; None for no forecast."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How a new training begins."""
+
+    take_place: Callable[[], RunFolder] | None = None
+    """For a run that is being prepared: puts it into its final folder, which it returns; called once the first state is
+    saved."""
+    validate_first: bool = False
+    """Whether the weights before the first update may be the best, because they have been trained."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The process in which a training runs, and who listens to it."""
+
+    device: DeviceName = "auto"
+    """The device to put the model on."""
+    threads: int | None = None
+    """The number of threads that was asked for; None: as many as a training had that is resumed."""
+    console: Console = field(default_factory=Console)
+    callbacks: Sequence[TrainingCallback] = ()
+    """Called between updates."""
+    ranks: Ranks = ALONE
+    """Those that train together; this is rank 0, and the others call `follow`."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds from any origin."""
+
+
+def train(
+    task: TrainingTask[Model], folder: RunFolder, execution: Execution, beginning: Beginning | None
+) -> TrainingResult:
+    """Train a model in place; write the best weights so far to RUN/model.safetensors and the log to RUN/log.jsonl.
+
+    Without a beginning, training continues from the state in RUN/checkpoints.
 
     Raises:
         TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since. Or a rank
@@ -131,17 +148,18 @@ def train(
         ConfigError: the validators do not measure the deciding metric.
         Exception: any that a callback raises; the update was finished and the state saved.
     """
-    if config.validation.metric != "perplexity" and validators.translate is None:
+    config, ranks = task.config, execution.ranks
+    if config.validation.metric != "perplexity" and task.validators.translate is None:
         raise ConfigError(
             f"training.validation.metric: {config.validation.metric} needs translations of the dev set, which this "
             "training does not make; use perplexity"
         )
-    with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
+    with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, execution.console) as log:
         counters = Counters(PlateauCounter(config.schedule.patience))
-        updater = Updater(model, batches, config, counters, interruption, ranks)
-        trainer = Trainer(updater, counters, batches, config, folder, validators, log, clock, workload, callbacks)
-        trainer.resume(threads) if resume else trainer.begin(take_place, validate=validate_first)
-        updater.share(torch.get_num_threads() if resume else None)
+        updater = Updater(task.model, task.batches, config, counters, interruption, ranks)
+        trainer = Trainer(task, updater, counters, folder, log, execution)
+        trainer.resume(execution.threads) if beginning is None else trainer.begin(beginning)
+        updater.share(torch.get_num_threads() if beginning is None else None)
         while (reason := trainer.reason_to_stop()) is None:
             settings = trainer.settings()
             updater.announce(settings)
@@ -198,19 +216,16 @@ class Trainer(Generic[Model]):
 
     def __init__(
         self,
+        task: TrainingTask[Model],
         updater: Updater[Model],
         counters: Counters,
-        batches: Batches,
-        config: TrainingConfig,
         folder: RunFolder,
-        validators: Validators[Model],
         log: TrainingLog,
-        clock: Callable[[], float],
-        workload: Workload | None,
-        callbacks: Sequence[TrainingCallback],
+        execution: Execution,
     ) -> None:
+        config = task.config
         self.counters = counters
-        self._batches = batches
+        self._batches = task.batches
         self._updater = updater
         self._model = updater.model
         self._config = config
@@ -218,29 +233,29 @@ class Trainer(Generic[Model]):
         self._rate = 0.0
         self._state = folder.checkpoints / STATE
         self._log = log
-        self._clock = TrainingClock(self.counters, batches, config, clock)
+        self._clock = TrainingClock(self.counters, task.batches, config, execution.clock)
         self._selection = ModelSelection(
-            self._model, self._average, validators, config, folder, self.counters, self._clock, log
+            self._model, self._average, task.validators, config, folder, self.counters, self._clock, log
         )
         self._interval = LogInterval(since=0.0)
         self._saved_at = 0.0
-        self._workload = workload
+        self._workload = task.workload
         self._started = (0.0, 0.0)  # seconds and epochs
         self._excluded = 0.0  # seconds of validations and saves since then
-        self._callbacks = callbacks
+        self._callbacks = execution.callbacks
         self._last: tuple[UpdateTotals, Tensor]
         self._stopped = False
         """Whether a callback has ended the training."""
 
-    def begin(self, take_place: Callable[[], RunFolder] | None = None, *, validate: bool = False) -> None:
+    def begin(self, beginning: Beginning) -> None:
         """Start a new training, with dropout from the seed; saving at once shows early whether the disk has room."""
         torch.manual_seed(self._config.seed)
         self._start()
-        if validate:
+        if beginning.validate_first:
             self._validate()
         self._save()
-        if take_place is not None:
-            self._move(take_place())
+        if beginning.take_place is not None:
+            self._move(beginning.take_place())
         self._log.open_tensorboard(self.counters.update)  # in the final folder: it opens its files by name repeatedly
 
     def resume(self, threads: int | None = None) -> None:
@@ -269,7 +284,7 @@ class Trainer(Generic[Model]):
         self.validate_if_due()  # a signal may have come between an update and its validation
 
     def _restore_threads(self, saved: int | None, wanted: int | None) -> None:
-        """Set the saved number of threads, which decides the rounding of sums; tell where another one is wanted.
+        """Set the saved number of threads, which decides the rounding of sums; warn where another one is wanted.
 
         Args:
             saved: None for a state from before it was kept.

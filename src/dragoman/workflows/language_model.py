@@ -29,7 +29,7 @@ from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
-from dragoman.training.loop import train
+from dragoman.training.loop import Beginning, Execution, TrainingTask, train
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.validation import Validators
 from dragoman.workflows.languages import with_language
@@ -134,7 +134,7 @@ def train_language_model(
             side.vocabulary,
             lambda pair, _, segments: _refused(segments),
         )
-        return _train(config, folder, device, console, new)
+        return _train(config, folder, Execution(device, console=console), new)
 
 
 def resume_language_model(
@@ -166,7 +166,7 @@ def resume_language_model(
         remove_unfinished(folder.path)
         if config != saved:
             folder.save_config(config)
-        return _train(config, folder, device, console or Console(), threads=threads)
+        return _train(config, folder, Execution(device, threads, console or Console()))
 
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:
@@ -214,16 +214,9 @@ def _require_memory(config: LanguageConfig, vocabulary: int, device: DeviceName,
     require_memory_for_batch(config.training.batch, model.embedding + sum(layers), vocabulary, device, text)
 
 
-def _train(
-    config: LanguageConfig,
-    folder: RunFolder,
-    device: DeviceName,
-    console: Console,
-    new: NewRun | None = None,
-    *,
-    threads: int | None = None,
-) -> TrainedRun:
-    """Train a new run, or resume one, with `threads` if they are asked for."""
+def _train(config: LanguageConfig, folder: RunFolder, execution: Execution, new: NewRun | None = None) -> TrainedRun:
+    """Train a new run, or resume one."""
+    device, console = execution.device, execution.console
     chosen_device = choose_device(device)
     seed_weights(config.training.seed)
     vocabulary = folder.target_side().vocabulary
@@ -232,16 +225,12 @@ def _train(
     model = build_language_model(config.model, len(vocabulary)).to(chosen_device)
     config = prepare_model(model, config, folder, console)
     mix = settle_mix(config.training, store, console)
-    result = train(
+    task = TrainingTask(
         model,
         training_batches(config.training, store, mix, source_eos=False),
         config.training,
-        folder,
         Validators(dev_perplexity(open_lines(folder.dev_data, vocabulary), source_eos=False)),
-        resume=new is None,
-        take_place=new.take_place if new else None,
-        console=console,
-        workload=target_workload(store, mix, sum(parameter.numel() for parameter in model.parameters())),
-        threads=threads,
+        target_workload(store, mix, sum(parameter.numel() for parameter in model.parameters())),
     )
+    result = train(task, folder, execution, None if new is None else Beginning(new.take_place))
     return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

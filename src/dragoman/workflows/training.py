@@ -43,10 +43,9 @@ from dragoman.systems import require_rows
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.joining import MINUTES
-from dragoman.training.loop import TrainingResult
+from dragoman.training.loop import Beginning, Execution, TrainingResult, TrainingTask
 from dragoman.training.loop import train as train_model
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
-from dragoman.training.ranks import Ranks
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
@@ -171,65 +170,50 @@ def train(
             out, config, callbacks=callbacks, device=device, threads=threads, console=console, rank_timeout=rank_timeout
         )
     links, others = as_paths([alignments, inputs])
+    files = _TrainingFiles(as_paths(corpora), as_paths(dev), links, start_from, out, overwrite, dropped, others)
     require_threads(threads)
     set_threads(threads)
     with joined_for_training(rank_timeout, device, config) as ranks:
         if not ranks.leads:
             return TrainedRun(*follow_training(out, device, ranks, threads))
-        return _train_new(
-            config,
-            as_paths(corpora),
-            as_paths(dev),
-            out,
-            alignments=links,
-            overwrite=overwrite,
-            dropped=dropped,
-            inputs=others,
-            start_from=start_from,
-            extend_vocabulary=extend_vocabulary,
-            callbacks=callbacks,
-            device=device,
-            console=console,
-            ranks=ranks,
-        )
+        execution = Execution(device, None, console or Console(), callbacks, ranks)
+        return _train_new(config, files, execution, extend_vocabulary=extend_vocabulary)
 
 
-def _train_new(
-    config: Config,
-    corpora: Corpora,
-    dev: Corpora,
-    out: str | Path,
-    *,
-    alignments: Sequence[Path],
-    overwrite: bool,
-    dropped: str | Path | None,
-    inputs: Sequence[Path],
-    start_from: str | Path | None,
-    extend_vocabulary: bool,
-    callbacks: Sequence[TrainingCallback],
-    device: DeviceName,
-    console: Console | None,
-    ranks: Ranks,
-) -> TrainedRun:
-    console = console or Console()
+@dataclass(frozen=True)
+class _TrainingFiles:
+    """What a new training reads and writes, by the names of the arguments of `train`."""
+
+    corpora: Corpora
+    dev: Corpora
+    alignments: Sequence[Path]
+    start_from: str | Path | None
+    out: str | Path
+    overwrite: bool
+    dropped: str | Path | None
+    inputs: Sequence[Path]
+
+
+def _train_new(config: Config, files: _TrainingFiles, execution: Execution, *, extend_vocabulary: bool) -> TrainedRun:
+    console, corpora, dev, alignments = execution.console, files.corpora, files.dev, files.alignments
     config = _checked(config)
-    if extend_vocabulary and start_from is None:
+    if extend_vocabulary and files.start_from is None:
         raise ConfigError("--extend-vocabulary requires --from RUN: it adds to the vocabulary of a trained model")
-    trained = None if start_from is None else TrainedModel.open(start_from, config)
-    _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
+    trained = None if files.start_from is None else TrainedModel.open(files.start_from, config)
+    _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, execution.device)
     require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
-    members = [corpus_files(files[0]) if len(files) == 1 else files for files in (*corpora, *dev)]
-    given = [path for files in (*members, alignments) for path in files]
+    members = [corpus_files(paths[0]) if len(paths) == 1 else paths for paths in (*corpora, *dev)]
+    given = [path for paths in (*members, alignments) for path in paths]
     require_regular_files(given)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)
     for line in filter(None, (languages, note)):
         console.info(line)
     held_out = HeldOut(read_dev(dev)) if dev else None
-    read = [*inputs, *(trained.files if trained else ()), *given]
-    written = [Path(dropped)] if dropped is not None else []
-    with NewRun(out, config, overwrite=overwrite, inputs=read, outputs=written) as new:
+    read = [*files.inputs, *(trained.files if trained else ()), *given]
+    written = [Path(files.dropped)] if files.dropped is not None else []
+    with NewRun(files.out, config, overwrite=files.overwrite, inputs=read, outputs=written) as new:
         folder = new.folder
         with unchanged(given):
             if held_out is None:
@@ -239,7 +223,7 @@ def _train_new(
                     f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.final.dev_text}"
                 )
             else:
-                origin = " ".join(str(path) for files in dev for path in files)
+                origin = " ".join(str(path) for paths in dev for path in paths)
             save_dev(folder, held_out.pairs)
             summary = summarise(corpora, dev)
             for sentence in summary.warnings:
@@ -256,12 +240,12 @@ def _train_new(
                 console.info(
                     f"vocabulary: {f'{source} new segments' if both else f'{source} and {target} new segments'}"
                 )
-            prepared = prepare_text(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
+            prepared = prepare_text(config, text, folder, files.dropped, console, trained, SegmentJournal(new.segments))
             prepared.source.save(folder.text, "source")
             prepared.target.save(folder.text, "target")
             config = settle_window(config, prepared.store, folder, console)
             store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
-        return _train(config, folder, prepared, device, console, callbacks, ranks, new, trained)
+        return _train(config, folder, prepared, execution, new, trained)
 
 
 def resume_training(
@@ -296,18 +280,10 @@ def resume_training(
         folder = RunFolder.resume(out)
         with lock_run(folder.path):
             remove_unfinished(folder.path)
-            return _resume(folder, config, device, threads, console or Console(), callbacks, ranks)
+            return _resume(folder, config, Execution(device, threads, console or Console(), callbacks, ranks))
 
 
-def _resume(
-    folder: RunFolder,
-    config: Config | None,
-    device: DeviceName,
-    threads: int | None,
-    console: Console,
-    callbacks: Sequence[TrainingCallback],
-    ranks: Ranks,
-) -> TrainedRun:
+def _resume(folder: RunFolder, config: Config | None, execution: Execution) -> TrainedRun:
     saved = folder.load_config()
     if config is not None:
         config = _settled(config, saved)
@@ -317,7 +293,7 @@ def _resume(
     source, target = folder.source_side(), folder.target_side()
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     prepared = PreparedCorpus(store, source, target)
-    return _train(config or saved, folder, prepared, device, console, callbacks, ranks, threads=threads)
+    return _train(config or saved, folder, prepared, execution)
 
 
 def _settled(config: Config, saved: Config) -> Config:
@@ -362,16 +338,12 @@ def _train(
     config: Config,
     folder: RunFolder,
     prepared: PreparedCorpus,
-    device: DeviceName,
-    console: Console,
-    callbacks: Sequence[TrainingCallback],
-    ranks: Ranks,
+    execution: Execution,
     new: NewRun | None = None,
     trained: TrainedModel | None = None,
-    *,
-    threads: int | None = None,
 ) -> TrainedRun:
-    """Train a new run, which may begin with a trained model, or resume one, with `threads` if they are asked for."""
+    """Train a new run, which may begin with a trained model, or resume one."""
+    device, console, ranks = execution.device, execution.console, execution.ranks
     if config.training.guided_alignment and prepared.store.links is None:
         raise RunError(
             f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
@@ -409,21 +381,11 @@ def _train(
 
     if new is None:
         publish_run(ranks, config, folder)
-    result = train_model(
-        model,
-        batches,
-        config.training,
-        folder,
-        _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared),
-        resume=new is None,
-        validate_first=trained is not None,
-        take_place=partial(take_place, new) if new else None,
-        console=console,
-        workload=None if config.training.minutes is None else _workload(config, prepared, mix),
-        callbacks=callbacks,
-        ranks=ranks,
-        threads=threads,
-    )
+    validators = _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared)
+    workload = None if config.training.minutes is None else _workload(config, prepared, mix)
+    beginning = None if new is None else Beginning(partial(take_place, new), validate_first=trained is not None)
+    task = TrainingTask(model, batches, config.training, validators, workload)
+    result = train_model(task, folder, execution, beginning)
     folder = new.folder if new else folder  # a new run has taken its place
     run = open_run(folder.path, device=device)
     calibrate(run, dev)
