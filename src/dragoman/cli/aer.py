@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options
+from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser
 
 SUMMARY = "compute the alignment error rate against gold alignments"
@@ -29,7 +29,9 @@ _FORMATS = ("pharaoh", "talp", "naacl")
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `aer`."""
-    parser.add_argument("gold", metavar="GOLD", help=f"gold alignments; {COMPRESSION_HELP}")
+    from dragoman.requests.shared import COMPRESSION
+
+    parser.add_argument("gold", metavar="GOLD", help=f"gold alignments; {COMPRESSION}")
     parser.add_argument("hypothesis", metavar="HYP", help="alignments to score; - for standard input")
     parser.add_argument("--gold-format", choices=_FORMATS, help="format of GOLD (default: detected)")
     parser.add_argument("--hyp-format", choices=_FORMATS, help="format of HYP (default: detected)")

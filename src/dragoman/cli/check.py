@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options, add_run
+from dragoman.cli.shared.options import add_corpus_options, add_general_options, add_run
 from dragoman.cli.shared.parsing import Parser, positive_int
 from dragoman.errors import ConfigError
 
@@ -35,9 +35,11 @@ _SENTENCES = 200
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `check`."""
+    from dragoman.requests.shared import PAIRS
+
     add_run(parser)
     parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FILE", help=f"{PAIRS_HELP} (default: the dev set stored in the run)"
+        "files", nargs="*", type=Path, metavar="FILE", help=f"{PAIRS} (default: the dev set stored in the run)"
     )
     parser.add_argument(
         "--sentences",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.phrase_table import add_models
 from dragoman.cli.rescore import add_feature_options, features_of, require_sensible_features
-from dragoman.cli.shared.options import NBEST_HELP, add_general_options
+from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.errors import ConfigError, InputError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dragoman.requests.shared import EnsembleOptions
 
 FILES_HELP = "plain or compressed (.gz, .xz, .zst), on this machine or a URI (s3://, gs://, hdfs://); with * and ?"
-PAIRS = "source sentences, or pairs (.tsv, .csv, .jsonl, .json)"
+SOURCES_OR_PAIRS = "source sentences, or pairs (.tsv, .csv, .jsonl, .json)"
 
 log = logging.getLogger(__name__)
 
@@ -231,7 +231,7 @@ SCORE = ClusterCommand(
         "dragoman cluster score LIGHT --input 'pairs/*.tsv.gz' --output scores",
         "dragoman cluster score LIGHT --input 'corpus/*.de' --target 'corpus/*.en' --output scores --workers 8",
     ),
-    PAIRS,
+    SOURCES_OR_PAIRS,
     partial(_declare, "alignment.ClusterScoring"),
     _plan_scoring,
     ("target", "target sentences"),
@@ -246,7 +246,7 @@ ALIGN = ClusterCommand(
         "dragoman cluster align LIGHT --input 'pairs/*.tsv.gz' --output links",
         "dragoman cluster align DE-EN --input 'c/*.de' --target 'c/*.en' --reverse EN-DE --output links",
     ),
-    PAIRS,
+    SOURCES_OR_PAIRS,
     partial(_declare, "alignment.ClusterAlignment"),
     _plan_alignment,
     ("target", "target sentences"),
@@ -261,7 +261,7 @@ RESCORE = ClusterCommand(
         "dragoman cluster rescore --input 'lists/*.gz' --source 'text/*.fr' --model LIGHT --output rescored",
         "dragoman cluster rescore --input 'lists/*.gz' --lm LM --output rescored --workers 8",
     ),
-    NBEST_HELP,
+    "Moses n-best list",
     add_feature_options,
     _plan_rescoring,
     ("source", "source sentences; sentence ids count their lines from 0"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options, add_general_options
+from dragoman.cli.shared.options import add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, language
 from dragoman.errors import ConfigError
 from dragoman.inputs import inputs_protected
@@ -26,12 +26,14 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `convert`."""
+    from dragoman.requests.shared import COMPRESSION, PAIRS
+
     parser.add_argument(
         "files",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help=f"first the corpus: {PAIRS_HELP}; {COMPRESSION_HELP}. Then what to write: SRC TGT, or one such file",
+        help=f"first the corpus: {PAIRS}; {COMPRESSION}. Then what to write: SRC TGT, or one such file",
     )
     parser.add_argument(
         "--languages",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_ensemble_options, add_general_options
+from dragoman.cli.shared.options import add_corpus_options, add_ensemble_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.errors import ConfigError
 
@@ -39,6 +39,8 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `export`."""
+    from dragoman.requests.shared import PAIRS
+
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder; several form an ensemble")
     parser.add_argument("--out", required=True, type=output_folder, metavar="DIR", help="folder to write")
     parser.add_argument("--int8", action="store_true", help="quantise matrix products to 8-bit integers")
@@ -70,7 +72,7 @@ def add_options(parser: Parser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help=f"corpus to learn word translations from: {PAIRS_HELP} (default: training data stored in the run)",
+        help=f"corpus to learn word translations from: {PAIRS} (default: training data stored in the run)",
     )
     add_ensemble_options(parser)
     add_corpus_options(parser)

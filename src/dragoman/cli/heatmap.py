@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options, add_run
+from dragoman.cli.shared.options import add_corpus_options, add_general_options, add_run
 from dragoman.cli.shared.parsing import Parser, output_folder
 from dragoman.errors import ConfigError
 
@@ -30,13 +30,15 @@ MOST = 20
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `heatmap`."""
+    from dragoman.requests.shared import PAIRS
+
     add_run(parser)
     parser.add_argument(
         "files",
         nargs="*",
         type=Path,
         metavar="FILE",
-        help=f"SRC to translate (default: standard input); or given pairs: {PAIRS_HELP}",
+        help=f"SRC to translate (default: standard input); or given pairs: {PAIRS}",
     )
     parser.add_argument("--out", type=output_folder, required=True, metavar="DIR", help="folder for the images")
     parser.add_argument(

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options, add_general_options
+from dragoman.cli.shared.options import add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, natural, output_file, positive_int
 
 SUMMARY = "check a parallel corpus for problems"
@@ -24,12 +24,14 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `inspect`."""
+    from dragoman.requests.shared import COMPRESSION, PAIRS
+
     parser.add_argument(
         "corpus",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help=f"{PAIRS_HELP}; {COMPRESSION_HELP}",
+        help=f"{PAIRS}; {COMPRESSION}",
     )
     parser.add_argument(
         "--dev",

@@ -275,7 +275,7 @@ def _general_parser() -> Parser:
 
 
 class _Version(argparse.Action):
-    """Prints the version of the command, of what computes, and the processor; imports none of it."""
+    """Prints the versions of the command and of its libraries, and the processor; imports none of them."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="print the versions and exit")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options
+from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, output_file
 from dragoman.errors import ConfigError, InputError
 from dragoman.inputs import is_standard_output
@@ -37,10 +37,12 @@ DEFAULT_NAME = "TranslationModel0"
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `phrase-table`."""
+    from dragoman.requests.shared import COMPRESSION
+
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help=f"Moses phrase table, {COMPRESSION_HELP}; or a folder with the moses.ini of a phrase-based system",
+        help=f"Moses phrase table, {COMPRESSION}; or a folder with the moses.ini of a phrase-based system",
     )
     add_models(parser)
     parser.add_argument(

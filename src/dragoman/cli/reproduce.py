@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options
+from dragoman.cli.shared.options import add_corpus_options
 from dragoman.cli.shared.parsing import Parser, language, output_folder, positive_float, positive_int
 from dragoman.errors import ConfigError, RunError
 
@@ -29,12 +29,14 @@ LIST = "list"
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `reproduce`."""
+    from dragoman.requests.shared import COMPRESSION, PAIRS
+
     parser.add_argument("experiment", metavar="EXPERIMENT", help="name of an experiment, its YAML file, or `list`")
     corpora = parser.add_argument_group("corpora")
     for name, what in (("train", "training"), ("dev", "development"), ("test", "test")):
         corpora.add_argument(
             f"--{name}", nargs="+", type=Path, action="append", default=[], metavar="FILE",
-            help=f"{what} set: {PAIRS_HELP}; {COMPRESSION_HELP}; may be repeated",
+            help=f"{what} set: {PAIRS}; {COMPRESSION}; may be repeated",
         )  # fmt: skip
     corpora.add_argument(
         "--join", type=positive_int, default=1, metavar="N",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
+from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser, positive_float, positive_int
 from dragoman.errors import ConfigError
 
@@ -27,7 +27,9 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `rerank`."""
-    parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST_HELP}; {COMPRESSION_HELP}; - for standard input")
+    from dragoman.requests.shared import COMPRESSION, NBEST
+
+    parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST}; {COMPRESSION}; - for standard input")
     best = parser.add_argument_group("criterion (default: total score of the list)")
     scores = best.add_mutually_exclusive_group()
     scores.add_argument(

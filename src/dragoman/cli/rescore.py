@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
+from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser, language, precision
 from dragoman.errors import ConfigError
 
@@ -33,7 +33,9 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `rescore`."""
-    parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST_HELP}; {COMPRESSION_HELP}; - for standard input")
+    from dragoman.requests.shared import COMPRESSION, NBEST
+
+    parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST}; {COMPRESSION}; - for standard input")
     parser.add_argument("--source", metavar="SRC", help="source sentences; sentence ids count its lines from 0")
     add_feature_options(parser)
     add_output(parser, "the n-best list")

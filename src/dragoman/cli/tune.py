@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
+from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser, natural, positive_int
 from dragoman.errors import ConfigError
 
@@ -36,7 +36,9 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `tune`."""
-    parser.add_argument("nbest", nargs="+", metavar="NBEST", help=f"{NBEST_HELP}s; {COMPRESSION_HELP}")
+    from dragoman.requests.shared import COMPRESSION, NBEST
+
+    parser.add_argument("nbest", nargs="+", metavar="NBEST", help=f"{NBEST}s; {COMPRESSION}")
     parser.add_argument(
         "--reference",
         nargs="+",

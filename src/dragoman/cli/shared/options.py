@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, output_file, positive_float, threads
+from dragoman.cli.shared.parsing import Parser, output_file
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Container
 
-PAIRS_HELP = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json, .tmx, .xliff, .po)"
-NBEST_HELP = "Moses n-best list"
-COMPRESSION_HELP = "may be compressed (.gz, .xz, .zst)"
-
 
 def add_general_options(parser: Parser, *, device: bool = True) -> None:
     """Declare the options of every verb, with `device` also those of a verb that runs a model."""
-    group = parser.add_argument_group("general")
-    if device:
-        group.add_argument(
-            "--device",
-            choices=("auto", "cpu", "cuda"),
-            default="auto",
-            help="where the model runs; auto: the GPU if there is one",
-        )
-        group.add_argument("--threads", type=threads, metavar="N", help="CPU threads (default: one per core)")
-    group.add_argument("--quiet", action="store_true", help="print errors only")
+    from dragoman.cli.shared.requests import add_request
+    from dragoman.requests.shared import Compute, Quiet
+
+    add_request(parser.add_argument_group("general"), Compute if device else Quiet)
 
 
 def add_corpus_options(parser: Parser) -> None:
@@ -62,22 +52,15 @@ def add_runs(parser: Parser) -> None:
 
 def add_ensemble_options(parser: Parser) -> None:
     """Declare how the predictions of several runs are combined."""
-    group = parser.add_argument_group("ensemble")
-    group.add_argument(
-        "--combine",
-        choices=("probabilities", "log-probabilities", "logits"),
-        help="quantity that is averaged over the runs at each step (default: probabilities)",
-    )
-    group.add_argument(
-        "--weights",
-        type=positive_float,
-        nargs="+",
-        metavar="W",
-        help="weight of each run in the average, in the order of the runs (default: equal)",
-    )
+    from dragoman.cli.shared.requests import add_request
+    from dragoman.requests.shared import EnsembleOptions
+
+    add_request(parser.add_argument_group("ensemble"), EnsembleOptions)
 
 
 def add_language_model_and_text(parser: Parser) -> None:
     """Declare a language model and the text that it scores."""
+    from dragoman.requests.shared import COMPRESSION
+
     parser.add_argument("run", metavar="LM", help="run folder written by `dragoman lm train`")
-    add_input(parser, f"text, one sentence a line; {COMPRESSION_HELP}")
+    add_input(parser, f"text, one sentence a line; {COMPRESSION}")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.alignment.symmetrize import ALIGNERS, METHODS
-from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options
+from dragoman.cli.shared.options import add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, bounded, natural, output_folder, positive_int
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import SystemSettings
@@ -26,6 +26,8 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `smt train`."""
+    from dragoman.requests.shared import PAIRS
+
     parser.add_argument(
         "--train",
         nargs="+",
@@ -33,7 +35,7 @@ def add_options(parser: Parser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help=f"training corpus: {PAIRS_HELP}; may be repeated",
+        help=f"training corpus: {PAIRS}; may be repeated",
     )
     parser.add_argument(
         "--out", required=True, type=output_folder, metavar="SYSTEM", help="folder to write; must not exist"
