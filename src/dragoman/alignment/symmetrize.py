@@ -1,4 +1,4 @@
-"""Symmetrisation: one alignment from those of the two translation directions (Koehn et al. 2003).
+"""Symmetrisation: one alignment from two, one of each translation direction (Koehn et al. 2003).
 
 Both are links (source word, target word). A directional model has at most one link for each generated word, so each
 direction misses one-to-many links that the other can represent. The names of the aligners whose links are joined are

@@ -7,7 +7,7 @@ from dragoman.config.section import differences
 from dragoman.errors import ConfigError
 
 EPOCHS = 10.0
-"""Length of a fine-tuning; the best weights on the dev set are kept, those of the trained model among them."""
+"""Length of a fine-tuning. The best weights on the dev set are kept, be they the trained model's."""
 
 RATE = 0.25
 """Learning rate of a fine-tuning, relative to that of the first training."""

@@ -239,7 +239,7 @@ def differs_in_script(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
     """Return whether a first line is a header because it is in a script that a column of the others does not have.
 
     Names in Latin letters may stand above any text. Others are a header only if all cells are in one script, and
-    differ: else the line is a pair of which one side was not translated.
+    differ: else the line is a pair with a side that was not translated.
     """
     filled = [cell.strip() for cell in first if cell.strip()]
     alike = len({*map(script_of, filled)}) == 1 and len({*filled}) == len(filled) > 1

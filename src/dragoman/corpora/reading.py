@@ -79,8 +79,8 @@ def reading_corpora(
             columns have the names of languages.
         encoding: the encoding of text that is not UTF-8 and has no byte order mark, such as "cp949"; without it, it is
             recognised where it is clear.
-        say: called with a line about each file whose columns are found or whose encoding is recognised, or of which
-            something is left out.
+        say: called with a line about each file whose columns are found, whose encoding is recognised, or that loses
+            something.
 
     Raises:
         ConfigError: there is no encoding of this name.

@@ -97,7 +97,7 @@ def store_pairs(
     A pair that is not stored is counted in `Store.left_out`.
 
     Args:
-        cleaner: None for the dev set, of which only pairs with an empty side are left out: they have no perplexity.
+        cleaner: None for the dev set, which leaves out only pairs with an empty side: they have no perplexity.
 
     Raises:
         InputError: no pair is left, or the folder cannot be written.

@@ -117,7 +117,7 @@ def _digest(chunk: Sequence[Pair]) -> bytes:
 
 
 def _made_by(segmentations: tuple[Segmentation, Segmentation]) -> str:
-    """A digest of what the segments depend on beside the text: the segmentations, and the programs that segment."""
+    """A digest of the segmentations and of the programs that segment; segments depend on both, besides the text."""
     digest = hashlib.blake2b(pickle.dumps(segmentations, protocol=5), digest_size=32)
     digest.update(version("sentencepiece").encode())
     for path in sorted(Path(dragoman.text.segmentation.__file__).parent.glob("*.py")):

@@ -110,5 +110,5 @@ def as_html(text: str) -> str:
 
 
 def as_text(markup: str) -> str:
-    """The text of which `as_html` made HTML, once that is translated."""
+    """The text of translated HTML that `as_html` made."""
     return html.unescape(markup.replace(_LINE, "\n"))

@@ -148,7 +148,7 @@ def measure_robustness(
         pairs: the test set.
         translate: translates lines that differ; called once.
         known: translations of lines that need not be translated again.
-        other: lines of another text, all of which are translated.
+        other: lines of another text; all are translated.
     """
     shown = min(SAMPLE, len(pairs))
     sample = [pairs[index * len(pairs) // shown] for index in range(shown)]

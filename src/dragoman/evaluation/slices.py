@@ -1,4 +1,4 @@
-"""Divisions of a corpus into slices, such as sentence lengths, each of which is scored by itself.
+"""Divisions of a corpus into slices, such as sentence lengths; each is scored by itself.
 
 A slicing lists the sentences of each slice. The score of a slice is the corpus score of its sentences, never a mean of
 sentence scores.

@@ -102,7 +102,7 @@ def shortlist_of(
     Args:
         always: the words of every shortlist, ascending.
         offsets: source word i adds `words[offsets[i] : offsets[i + 1]]`.
-        words: target words, some of which may be in `always`, too.
+        words: target words; some may be in `always`, too.
     """
     others = other_words(always, models[0].target.num_embeddings)
     new = ~np.isin(words, always)

@@ -72,7 +72,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 class CheckpointTensors:
-    """The tensors of a checkpoint by their names in the toolkit, with a record of which have been taken."""
+    """The tensors of a checkpoint by their names in the toolkit; it records the ones that are taken."""
 
     def __init__(self, tensors: Mapping[str, Tensor], path: Path) -> None:
         self._tensors, self._path = tensors, path

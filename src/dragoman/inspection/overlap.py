@@ -88,7 +88,7 @@ class SideOverlap:
         return sum(duplicate.exact == exact for duplicate in self.duplicates.values())
 
     def _rarest(self, words: frozenset[str]) -> list[str]:
-        """The words of a line of which every near duplicate has at least one."""
+        """The rarest words of a line, so many that every near duplicate has one of them."""
         in_order = sorted(sorted(words), key=lambda word: self._counts.get(word, 0))
         return in_order[: len(words) - math.ceil(NEAR * len(words) - 1e-9) + 1]  # 1e-9: rounding of the product
 
@@ -151,7 +151,7 @@ class HeldOutSet:
 
     @property
     def seen(self) -> int:
-        """Pairs of which either side has a duplicate in the training text."""
+        """Pairs with a duplicate of either side in the training text."""
         return len(self.sides["source"].duplicates.keys() | self.sides["target"].duplicates.keys())
 
 

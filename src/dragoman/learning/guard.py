@@ -1,4 +1,4 @@
-"""The guard: a sample of the dev set, of whose BLEU learning may take away only so much."""
+"""The guard: learning may lower BLEU on a sample of the dev set by only so much."""
 
 from __future__ import annotations
 

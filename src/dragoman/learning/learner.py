@@ -4,8 +4,8 @@
     FOLDER/learned.safetensors   the weights after the last whole block of `BLOCK` corrections
     FOLDER/learned.json          which block that is, and the digests of log, weights and base run
 
-The weights are a function of the base run and of the log. Opening reads those of the last whole block and learns the
-corrections after it again; where a file is missing or does not fit, it learns all of them again, to the same bits.
+The weights are a function of the base run and of the log. Opening reads the weights of the last whole block and learns
+the corrections after it again; where a file is missing or does not fit, it learns all of them again, to the same bits.
 After each block the guard measures the dev set. A block that takes away too much of it is not learnt: the weights go
 back to those before it, and its corrections stay in the log.
 """

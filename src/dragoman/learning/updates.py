@@ -29,8 +29,8 @@ ENOUGH = 0.1
 """Nats a token of the pair, at which it counts as learnt: no further update is made."""
 
 PULL = 0.02
-"""Share of the way back to the weights of the base run that they go after a correction: without it every correction
-would cost a little of what the run knew, and a hundred of them more than the guard allows."""
+"""Share of the way back to the weights of the base run that the weights go after a correction. Without it every
+correction makes the run forget a little, and a hundred of them more than the guard allows."""
 DROPOUT, SMOOTHING = 0.5, 0.1
 """The share of the run's dropout that applies, and the label smoothing."""
 

@@ -91,7 +91,7 @@ def scored_sample(
 
 
 def given_sample(source: str, translation: str, reference: str | None) -> Sample:
-    """Return the sample of a translation of which only the text is known."""
+    """Return the sample of a given translation, whose attention is not known."""
     return Sample(source, translation, reference, raw_words(source), raw_words(translation))
 
 

@@ -1,4 +1,4 @@
-"""What several requests share: the check of what options require and exclude, and common options.
+"""Common options of requests, and the rules by which options require and exclude each other.
 
 The options are those of models, how they are combined, where they run, of search and of sampling.
 """

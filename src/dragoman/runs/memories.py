@@ -18,10 +18,10 @@ from dragoman.translation_memory.memory import TranslationMemory
 
 
 def open_memory(corpora: GivenCorpora, normal_form: Callable[[str], str]) -> TranslationMemory:
-    """The memory of corpora as for training, of which each may also be a run, for the training text of that.
+    """The memory of corpora as for training; a run in the place of a corpus stands for its training text.
 
     Args:
-        normal_form: gives that of a source.
+        normal_form: returns the normal form of a source.
 
     Raises:
         InputError: as for `read_pairs`.

@@ -137,7 +137,7 @@ class Scorer:
         return self._encoder.attends
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[ScoredPair]:
-        """Score each pair of raw lines (source, target); for pairs of which few share a source.
+        """Score each pair of raw lines (source, target), where few pairs share a source.
 
         Raises:
             RunError: the model's log-probabilities are NaN.

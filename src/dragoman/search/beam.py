@@ -82,7 +82,7 @@ class Beam:
     tokens: NDArray[np.int64]
     """[R] the symbol that each row reads next."""
     words: RowTokens
-    """[R, length] the segments of each row, the last of which it reads next, if a constraint needs them."""
+    """[R, length] the segments of each row, if a constraint needs them; it reads the last one next."""
     state: object
     """The state of the engine before it has read `tokens`."""
 

@@ -286,9 +286,9 @@ class StepConstraints:
         return np.array([ids + [PAD] * (width - len(ids)) for ids in rows], dtype=np.int64)
 
     def permitted(self, step: EngineStep) -> Continuations:
-        """The continuations of a step, of which those that are permitted can be taken.
+        """The continuations of a step, with log-probability -inf for those that are forbidden.
 
-        A forbidden one keeps its place with log-probability -inf; the others keep the log-probability of the model.
+        The others keep the log-probability of the model.
         Equal log-probabilities are sorted by id, so that ties are broken in the same way on any engine.
 
         Raises:

@@ -2,7 +2,7 @@
 
     score = log-probability / divisor(|Y|) - w |Y| + beta cp
 
-with one of these divisors, none of which falls as the hypothesis grows:
+with one of these divisors, which never fall as the hypothesis grows:
 
     none    1                               Sutskever et al. 2014, Luong et al. 2015
     mean    |Y|                             Cho et al. 2014b; GroundHog's `--normalize`

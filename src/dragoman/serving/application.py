@@ -44,7 +44,7 @@ def create_app(
     learning: Mapping[LanguagePair, LearningModel] | None = None,
     preload: bool = False,
 ) -> Starlette:
-    """The ASGI application that serves `models`, some of which learn; with `preload` all are loaded at once."""
+    """The ASGI application that serves `models`; some may learn, and with `preload` all are loaded at once."""
     service = Service(models, settings, learning or {})
     routes = _routes(service)
     middleware = [Middleware(AccessLog, service=service, routes=frozenset(route.path for route in routes))]

@@ -110,5 +110,5 @@ class Limits:
 
 
 def _digest(key: str) -> bytes:
-    """Of one length for all keys, so that comparing them takes the same time."""
+    """A digest of a key: all have one length, and comparing them takes the same time."""
     return sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -27,8 +27,8 @@ WINDOW = 8
 FIRST_LIMIT = 2000
 """Cost of a batch before any was measured: characters times rows of the search."""
 LEAST_CHARACTERS = 500
-"""Characters that a batch may have whatever was measured: a sentence alone costs several times its share of a batch,
-and would else remain alone."""
+"""Characters that a batch may have whatever was measured: a sentence alone costs several times its share of a
+batch, and would otherwise remain alone."""
 LARGEST_SHARE = 100
 """Sentences that a request counts for at most where the waiting ones are limited. Requests take turns, so that how long
 a new one waits depends on how many others wait, and hardly on how long they are."""

@@ -91,7 +91,7 @@ class _File(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """That of what is read, and how."""
+        """The digest of the content, its kind and its languages."""
         return sha256(b"\0".join([repr((self.how.kind, *self.how.languages)).encode(), self.content])).hexdigest()
 
 

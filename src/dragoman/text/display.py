@@ -17,7 +17,7 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Truncate to `longest` characters, the last of which is then an ellipsis."""
+    """Truncate to `longest` characters; the last is then an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

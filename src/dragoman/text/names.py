@@ -4,8 +4,8 @@ Where such words are mostly the same in source and target, as names are, they ar
 shows it: of its own words that occur once, how many does the target have as they are? About 60 % in English, French and
 Czech text, 5 % in German, which writes nouns with capitals; there no word is a name by its capital.
 
-The words of the training sources are kept in a filter (Bloom 1970): 10 bits a word, of which 1 % that were never seen
-are taken for known. In the web site, names.js does the same.
+The words of the training sources are kept in a filter (Bloom 1970): 10 bits a word. It takes 1 % of words that
+were never seen for known ones. In the web site, names.js does the same.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class WordFilter:
         return all(self.bits[place >> 3] >> (place & 7) & 1 for place in _places(word, size))
 
     def names(self, line: str) -> list[Span]:
-        """The words of a line that are names of which the sources had none."""
+        """The words of a line that are names and that the sources never had."""
         if not (candidates := _candidates(line)):
             return []
         return [(start, end) for start, end in candidates if _plain(line[start:end]) not in self]

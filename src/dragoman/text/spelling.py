@@ -1,12 +1,12 @@
 """Typing errors: words that the training sources never had, read as words that they had and that are one error away.
 
-A word of three letters or more is read as the most frequent word of which it lacks the diacritics, exchanges two
-letters or doubles one; else as a frequent word of which it lacks a letter or, being long, has one too many or another
-in its place. The first letter stays, and the end of the word, which may be an inflection that the training sources
-never had. Only words of European scripts are corrected.
+A word of three letters or more is read as the most frequent word that it spells without diacritics, with two letters
+exchanged or with one doubled. Else it is read as a frequent word that it spells with a letter left out or, if it is
+long, with one too many or another in its place. The first letter stays, and the end of the word, which may be an
+inflection that the training sources never had. Only words of European scripts are corrected.
 
-A line in which as many new words or more are explained by no error is text of another kind, where a new word may be any
-word: it stays as it is.
+A line stays as it is where no error explains half of its new words or more: it is text of another kind, in which a new
+word may be any word.
 
 In the web site, spelling.js does the same.
 """
@@ -111,7 +111,7 @@ class Spelling:
         return best if best is not None and self._ranks[best] < count else None
 
     def _certain(self, word: str) -> Iterator[str]:
-        """Words of which `word` lacks the diacritics, exchanges two letters, or doubles one."""
+        """Words that `word` spells without diacritics, with two letters exchanged, or with one doubled."""
         if word in self._with_diacritics:
             yield self._with_diacritics[word]
         for at in range(1, len(word)):
@@ -122,7 +122,7 @@ class Spelling:
                 yield before + other + one + after
 
     def _uncertain(self, word: str) -> Iterator[str]:
-        """Words of which `word` lacks a letter or, being long, has one too many or another in its place."""
+        """Words that `word` spells with a letter left out or, if it is long, one too many or another in its place."""
         for at in range(1, len(word)):
             before, after = word[:at], word[at:]
             yield from (before + letter + after for letter in self._letters)

@@ -1,6 +1,6 @@
 """Word boundaries between target segments: whether a segment goes on with the word that the one before it ends with.
 
-Two characters stand inside a word if both are letters, marks or digits, none of which is a letter of a script without
+Two characters stand inside a word if both are letters, marks or digits, and neither is a letter of a script without
 spaces; or if the second is a mark. In such scripts (Chinese, Japanese, Thai) a word has no visible end, and any letter
 may begin the next. Hyphens, apostrophes and all other characters end a word.
 

@@ -1,1 +1,1 @@
-"""Translation of lines: segmentation, batching by length, search, and the text and alignment of what was found."""
+"""Translation of lines: segmentation, batching by length, search, and the text and alignment of hypotheses."""

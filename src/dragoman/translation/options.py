@@ -91,7 +91,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "replace_unk": ("replace_unknowns", "replace_unknown"),
     "threads": ("num_threads", "intra_threads", "inter_threads", "num_workers"),
 }
-"""Our names, with those of other toolkits for the same or nearly so; for error messages only."""
+"""Our names, and the names of other toolkits for nearly the same; for error messages only."""
 
 BATCHES = ("batch_size", "max_batch_size", "batch_type", "batch")
 """What other toolkits call the size of a batch, which is not an option here."""
@@ -155,7 +155,7 @@ def require_attention(options: Mapping[str, Any], model: str = "the model") -> N
 
 
 def changed_search(search: SearchConfig, options: Mapping[str, Any]) -> SearchConfig:
-    """The search settings with those of the options over them.
+    """The search settings, changed by the options.
 
     Raises:
         ConfigError: a value of the wrong type or range, or an option that has no effect under the others.
@@ -170,7 +170,7 @@ def changed_search(search: SearchConfig, options: Mapping[str, Any]) -> SearchCo
 
 
 def changed_sampling(sampling: Sampling | None, options: Mapping[str, Any]) -> Sampling | None:
-    """The settings of sampling with those of the options over them; None where translations are searched for.
+    """The settings of sampling, changed by the options; None where translations are searched for.
 
     Raises:
         ConfigError: a value of the wrong type or range.

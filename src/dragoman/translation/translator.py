@@ -147,7 +147,7 @@ class Translator:
         return self._lines.encoder.attends
 
     def with_options(self, **options: Unpack[TranslationOptions]) -> Self:
-        """The same model with other options, which have the names and meanings of those of `dragoman translate`.
+        """The same model with other options, named as those of `dragoman translate`.
 
         Args:
             options: search options (`dragoman.SearchConfig` says what each does): `beam`, `normalisation`, `alpha`,
@@ -156,7 +156,7 @@ class Translator:
                 of search: `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and
                 phrases that are never produced. `glossary`: a file or a mapping of source terms to the translations
                 that must appear where they occur (see `translation.glossary`). `memory`: a translation memory, as a
-                file of pairs, as corpora such as those of `read_pairs`, or as a mapping of sources to translations; a
+                file of pairs, as corpora as `read_pairs` takes them, or as a mapping of sources to translations; a
                 line that is one of the sources gets its translation, unless it has a prefix or constraints. What is
                 like other lines is in `Translation.memory_matches`. `replace_unk=True` replaces unknown
                 words, by `unk_rule` ("copy", "dictionary" or "lowercase-dictionary") and `dictionary`, a file or a
@@ -451,7 +451,7 @@ class Translator:
     def _search_with_all_items(
         self, lines: Sequence[PreparedLine], translations: list[list[Translation]], translate: _Search
     ) -> list[PreparedLine]:
-        """Replace translations without all items of their lines by those of a search that requires them.
+        """Search again for translations that lack items of their lines; the second search requires all items.
 
         The first search only permits placeholders: most models write them by themselves, and to require them takes
         several times as long. Returns the lines, among which those that were searched again require their items.
@@ -472,7 +472,7 @@ class Translator:
     def _search_again(
         self, lines: Sequence[PreparedLine], translations: list[list[Translation]], translate: _Search
     ) -> None:
-        """Replace the translations of lines that loop or were truncated by those of further searches, if better."""
+        """Search again for translations that loop or were truncated, and keep the better ones."""
         indices = [index for index, n_best in enumerate(translations) if any(faults(n_best))]
         for order in self._repetition_orders if indices else ():
             search = search_without_repetition(self._search, order, attends=self.attends)

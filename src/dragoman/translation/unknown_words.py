@@ -76,7 +76,7 @@ class UnknownWordReplacer:
 
 
 def changed_replacer(replacer: UnknownWordReplacer | None, options: Mapping[str, Any]) -> UnknownWordReplacer:
-    """A replacer with the options `unk_rule` and `dictionary` over those of another one, if there is one.
+    """A replacer like `replacer`, if there is one, with other options `unk_rule` and `dictionary`.
 
     Raises:
         ConfigError: the rule does not exist.

@@ -104,7 +104,7 @@ class TranslationMemory:
 
 
 class LayeredMemory:
-    """Several memories, of which the first that has a source counts."""
+    """Several memories; the first one that has a source counts."""
 
     def __init__(self, *layers: TranslationMemory) -> None:
         self._layers = layers

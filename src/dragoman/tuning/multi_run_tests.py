@@ -40,7 +40,7 @@ class Difference(NamedTuple):
 
 
 def compare_weights(pool: HypothesisPool, weights: Sequence[Vector], others: Sequence[Vector]) -> Difference:
-    """Compare the one-best hypotheses of several weight vectors with those of others, over the same lists."""
+    """Compare the one-best hypotheses of some weight vectors with the ones of others, over the same lists."""
     ours, theirs = (np.stack([pool.statistics[pool.choose(vector)] for vector in group]) for group in (weights, others))
     return compare_statistics(ours, theirs, pool.metric)
 

@@ -83,7 +83,7 @@ class _Line(NamedTuple):
 
 
 def _line(pair: Pair, index: int) -> _Line:
-    """Of four pairs two as they are, one with a changed source, one with an item in the middle."""
+    """The pair, changed by its index: of each four, one has a changed source, and one an item in the middle."""
     draw = random.Random(str(index))
     if index % 4 == 1:
         change = draw.choice(list(CHANGES.values()))

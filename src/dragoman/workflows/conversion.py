@@ -17,7 +17,7 @@ def convert(
     """Write the pairs of a corpus to two files, or to one with both sides; say what is changed.
 
     Args:
-        languages: of source and target; None for those of the names of files and columns.
+        languages: source and target; None to take them from the names of files and columns.
 
     Raises:
         InputError: as for `read_pairs` and `corpus_writer`; the old outputs are unchanged.

@@ -76,7 +76,7 @@ class MeasureOptions:
     robustness_lines: Sequence[str] = ()
     """Lines of another kind of text, for `robustness`."""
     symbols: Symbols | None = None
-    """What the words are made of whose error rates are computed; None: see `symbols_for`."""
+    """The symbols that words consist of, for error rates of single words; None: see `symbols_for`."""
 
 
 @dataclass(frozen=True)

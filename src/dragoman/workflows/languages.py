@@ -1,4 +1,4 @@
-"""The languages of a run: those of its configuration, else of its files; printed in one line."""
+"""The languages of a run, by its configuration or else by the names of its files; printed in one line."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ tags after a tab (see `text.segmentation.characters`), or if both sides are word
     word        one word, or several in a tenth of the lines; up to `PHRASE` in the mean where the target is symbols
     symbols     tokens of at most `SYMBOL` letters between spaces, marks not counted: phones, or letters set apart
 
-A side of which more than a tenth of the lines end as sentences do, or of lines longer than `LONGEST` symbols in the
-mean, is neither: words without spaces may be a sentence of Chinese, Japanese or Thai.
+A side is neither if more than a tenth of its lines end as sentences do, or if its lines are longer than `LONGEST`
+symbols in the mean: words without spaces may be a sentence of Chinese, Japanese or Thai.
 
 Thousands of single words get fewer epochs than `characters` has for hundreds, so that their training takes no longer.
 

@@ -236,7 +236,7 @@ def _spread(count: int, most: int) -> list[int]:
 
 
 def _samples(system: EvaluatedSystem, pairs: Sequence[Pair], rows: Sequence[int]) -> list[Sample]:
-    """Return the samples of some rows of a test set; `pairs` are those of the rows."""
+    """Return the samples of some rows of a test set; `pairs` are their pairs."""
     samples = zip(_with_first_reference(system, pairs, rows), pairs, strict=True)
     return [replace(sample, other_references=pair.other_references) for sample, pair in samples]
 

@@ -1,5 +1,5 @@
-"""Training pairs of which a model wrote one side: back-translation, with noise in the sources, and
-sequence-level knowledge distillation.
+"""Training pairs with one side by a model: back-translation, with noise in the sources, and sequence-level knowledge
+distillation.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from dragoman.workflows.unexpected_text import checked_pairs
 
 @dataclass(frozen=True)
 class EvaluatedTestSet:
-    """A test set, its translations by one system, and those of others."""
+    """A test set, and its translations by one system and others."""
 
     pairs: Sequence[Pair]
     system: EvaluatedSystem
@@ -125,7 +125,7 @@ class QualityEvaluation:
         )
 
     def _other(self, name: str, pairs: Sequence[Pair], measuring: MeasureOptions) -> EvaluatedSystem:
-        """The translations to compare with: those of a run, or the lines of a file."""
+        """The translations to compare with: by a run, or the lines of a file."""
         if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
             measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
         if not os.path.isdir(name):

@@ -252,7 +252,7 @@ class NormalisedSegmentation:
 
 
 def in_raw_line(offsets: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Spans of a changed line as spans of the raw line, given those of its characters; empty ones stay empty."""
+    """Spans of a changed line as spans of the raw line, by the spans of its characters; empty ones stay empty."""
     end = spans[-1][1] if spans else 0
     starts = [*(start for start, _ in spans), end]
     return [(starts[start], spans[stop - 1][1] if stop > start else starts[start]) for start, stop in offsets]

@@ -24,7 +24,7 @@ class ProtectedSegmentation:
     """A segmentation of masked lines."""
 
     def __init__(self, inner: Segmentation, items: Items, *, source: bool) -> None:
-        """Of the source side, or of the target's, whose lines have placeholders for the items of their sources only."""
+        """`source` says which side the lines are of; targets have placeholders for the items of their sources only."""
         self.inner = inner
         """The segmentation of lines whose items are placeholders."""
         self.items = items
