@@ -24,8 +24,8 @@ def without(name, globals=None, *arguments, **named):
 builtins.__import__ = without
 from dragoman.cli.main import main
 from dragoman import systems
-from dragoman.serving.server import _raise_descriptor_limit
-_raise_descriptor_limit()
+from dragoman.serving.server import DESCRIPTORS
+systems.raise_open_files_limit(DESCRIPTORS)
 assert systems.fcntl is systems.resource is systems.address_space_limit() is None
 for words in json.loads(sys.argv[1]):
     assert main(words) == 0, words

@@ -81,15 +81,12 @@ def _as_table(description: Description) -> str:
     for part in description.parts:
         rows.append((part.name, part.words, f"{part.count:,}"))
         for parameter in part.parameters:
-            rows.append(("", f"{parameter.name:<{names}}  {_shape(parameter.shape)}", f"{parameter.count:,}"))
+            shape = " x ".join(map(str, parameter.shape)) or "1"
+            rows.append(("", f"{parameter.name:<{names}}  {shape}", f"{parameter.count:,}"))
     rows.append(("total", "", f"{description.count:,}"))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [f"{name:<{widths[0]}}  {text:<{widths[1]}}  {count:>{widths[2]}}" for name, text, count in rows]
     return "\n".join([*lines, "", f"state  {description.state:,} numbers", f"step   {description.step}"])
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape)) or "1"
 
 
 def _as_json(description: Description, config: Config, source: int, target: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,11 +108,13 @@ def run(options: argparse.Namespace) -> None:
 
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect."""
+    from dragoman.requests.shared import SEVERAL_RUNS_RULES, refuse
+
     if options.web and options.shortlist is not None:
         raise ConfigError("--shortlist has no effect with --web; leave one of them out")
     if options.languages and not options.web:
         raise ConfigError("--languages requires --web")
-    require_several_runs(options, options.runs)
+    refuse(SEVERAL_RUNS_RULES, vars(options))
     if options.shortlist_corpus and options.shortlist is None:
         raise ConfigError("--shortlist-corpus requires --shortlist K")
     if len(options.shortlist_corpus) > 2:
@@ -134,16 +135,3 @@ def _ensemble_combination(options: argparse.Namespace) -> EnsembleCombination:
 
     weights = options.weights or [1.0] * len(options.runs)
     return EnsembleCombination(options.combine or "probabilities", [weight / sum(weights) for weight in weights])
-
-
-def require_several_runs(options: argparse.Namespace, runs: Sequence[str]) -> None:
-    """Refuse the options of an ensemble for a single run.
-
-    Raises:
-        ConfigError: such an option; or another number of weights than of runs.
-    """
-    for name in ("combine", "weights"):
-        if len(runs) == 1 and getattr(options, name) is not None:
-            raise ConfigError(f"--{name} requires several runs, but only {runs[0]} is given")
-    if options.weights is not None and len(options.weights) != len(runs):
-        raise ConfigError(f"--weights: {len(options.weights)} weights for {len(runs)} runs; give one per run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,7 +169,7 @@ def _add_columns(options: argparse.Namespace, table: str, out: str) -> None:
     columns = open_columns(
         options.model, options.reverse, unknown=options.unknown, device=options.device, threads=options.threads
     )
-    names = _column_names(len(options.model), len(options.reverse), options.unknown)
+    names = ["forward"] * len(options.model) + ["reverse"] * len(options.reverse) + ["unknown"] * options.unknown
     what = identity(table, [*options.model, *options.reverse], names, options.filter)
     with Journal(Path(f"{out}.scores"), {"phrase-scores": what}) as journal:
         with console.counter("phrase pairs") as advance:
@@ -182,7 +181,3 @@ def _add_columns(options: argparse.Namespace, table: str, out: str) -> None:
         name = options.name or DEFAULT_NAME
         for line in moses_lines(out, len(first.scores) + len(columns), len(columns), name):
             print(line)
-
-
-def _column_names(forward: int, reverse: int, unknown: bool) -> Sequence[str]:
-    return ["forward"] * forward + ["reverse"] * reverse + ["unknown"] * unknown

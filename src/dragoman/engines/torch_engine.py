@@ -101,7 +101,8 @@ class TorchEngine:
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> ForcedScores:
-        return _as_arrays(self.model.force(_batch(source, source_lengths, target, target_lengths)))
+        batch = Batch(source, source_lengths, target, target_lengths, np.arange(len(target)))
+        return _as_arrays(self.model.force(batch))
 
     @torch.inference_mode()
     def force_from(
@@ -151,15 +152,6 @@ class TorchEngine:
             prepared = self.model.decoder.with_memory(prepared, memory)
         state = old.state.select(torch.from_numpy(parent_cells).to(device))
         return _TorchState(memory, prepared, state, rows, old.columns), taken
-
-
-def _batch(
-    source: NDArray[np.int64],
-    source_lengths: NDArray[np.int64],
-    target: NDArray[np.int64],
-    target_lengths: NDArray[np.int64],
-) -> Batch:
-    return Batch(source, source_lengths, target, target_lengths, np.arange(len(target)))
 
 
 def _as_arrays(forced: ModelForced) -> ForcedScores:

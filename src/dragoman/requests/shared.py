@@ -216,15 +216,7 @@ ANYWHERE = Compute()
 ENSEMBLE = Annotated[EnsembleOptions, doc("ensemble")]
 GENERAL = Annotated[Compute, doc("general")]
 
-ENSEMBLE_RULES = (
-    Rule(
-        (),
-        lambda values: not values["runs"] and not is_given(values.get("aligner")),
-        lambda values: (
-            f"{literal(' '.join(values['pairs']))}: give a run and two files (source and target), or a run and one "
-            "file with both sides"
-        ),
-    ),
+SEVERAL_RUNS_RULES = (
     Rule(
         ("combine", "weights"),
         lambda values: len(values["runs"]) == 1,
@@ -235,6 +227,18 @@ ENSEMBLE_RULES = (
         lambda values: len(values["weights"]) != len(values["runs"]),
         lambda values: f"{{option}}: {len(values['weights'])} weights for {len(values['runs'])} runs; give one per run",
     ),
+)
+
+ENSEMBLE_RULES = (
+    Rule(
+        (),
+        lambda values: not values["runs"] and not is_given(values.get("aligner")),
+        lambda values: (
+            f"{literal(' '.join(values['pairs']))}: give a run and two files (source and target), or a run and one "
+            "file with both sides"
+        ),
+    ),
+    *SEVERAL_RUNS_RULES,
 )
 
 

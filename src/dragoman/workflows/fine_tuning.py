@@ -16,7 +16,7 @@ from dragoman.corpora.cleaning import Cleaner
 from dragoman.corpora.pairs import Pair
 from dragoman.data.preparation import PreparedCorpus, store_pairs
 from dragoman.data.segment_journal import SegmentJournal
-from dragoman.data.store import RaggedIds, Store
+from dragoman.data.store import Store
 from dragoman.model.translation import TranslationModel
 from dragoman.model.weights import extended_rows, load_weights, restore_weights
 from dragoman.progress import ProgressCallback
@@ -188,7 +188,7 @@ def parts_of(segment: str, vocabulary: Vocabulary) -> list[int]:
         if form in vocabulary:
             return vocabulary.ids([form])
     if len(segment) == 1:
-        return _known(unicodedata.normalize("NFKD", segment), vocabulary)
+        return vocabulary.ids([one for one in unicodedata.normalize("NFKD", segment) if one in vocabulary])
     parts: list[str] = []
     start = 0
     while start <= len(segment) - SHORTEST_PART:
@@ -208,15 +208,8 @@ def _cases(text: str) -> tuple[str, ...]:
     return text, text.lower(), text.capitalize(), text.upper()
 
 
-def _known(text: str, vocabulary: Vocabulary) -> list[int]:
-    return vocabulary.ids([character for character in text if character in vocabulary])
-
-
 def unknown_segments(store: Store) -> tuple[str, bool]:
     """The shares of unknown segments in a corpus, in words, and whether they are large."""
-    shares = [_share_unknown(side) for side in (store.source, store.target)]
+    sides = store.source, store.target
+    shares: list[float] = [np.count_nonzero(side.ids == UNK) / max(1, len(side.ids)) for side in sides]
     return f"unknown segments: {shares[0]:.1%} source, {shares[1]:.1%} target", max(shares) >= UNKNOWN
-
-
-def _share_unknown(side: RaggedIds) -> float:
-    return np.count_nonzero(side.ids == UNK) / max(1, len(side.ids))

@@ -77,7 +77,7 @@ def write_run_report(
         if len(rows) < len(pairs):
             test_set = f"the {len(pairs):,} of the dev set, evenly spread over it"
         pairs = [pairs[row] for row in rows]
-        measured = _measured(run, pairs)
+        measured = evaluated_run(run, measure(run, pairs, console=Console(quiet=True), warn=False))
     folder = RunFolder(run.folder.path)
     records = read_log(folder.log)
     store = Store.open(folder.train_data, (run.source.vocabulary, run.target.vocabulary))
@@ -135,10 +135,6 @@ def evaluated_run(run: Run, result: RunEvaluation) -> EvaluatedSystem:
     """Return the translations of a run, under the name of its folder."""
     hypotheses = [translation.text for translation in result.translations]
     return EvaluatedSystem(run_name(run), hypotheses, result.evaluation, run, result.translations, result.search)
-
-
-def _measured(run: Run, pairs: Sequence[Pair]) -> EvaluatedSystem:
-    return evaluated_run(run, measure(run, pairs, console=Console(quiet=True), warn=False))
 
 
 def _system_facts(system: EvaluatedSystem) -> Facts:
