@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.serving.endpoint import CLIENT_LEFT, endpoint
-from dragoman.serving.refusals import Refusal
 from dragoman.serving.requests import limited
+from dragoman.serving.responses import Refusal
 
 SCOPE = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}
 Message = dict[str, Any]

@@ -14,7 +14,7 @@ from dragoman.errors import InputError
 from dragoman.serving import key_file
 from dragoman.serving.key_file import KeyFile, KeyRights, read_keys
 from dragoman.serving.limits import Limits
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 
 
 def test_keys_are_read_from_a_file(tmp_path: Path) -> None:

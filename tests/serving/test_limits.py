@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.serving.key_file import KeyRights
 from dragoman.serving.limits import Limits
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 
 
 def _refusal(limits: Limits, key: str | None, address: str = "a", texts: int = 1) -> tuple[int, str, int | None]:

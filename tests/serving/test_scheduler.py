@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 from dragoman.serving.scheduler import (
     BATCH_SECONDS,
     FIRST_LIMIT,

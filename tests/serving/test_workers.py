@@ -16,7 +16,7 @@ from dragoman.documents.markup import markup_sentences, sentences_of, translated
 from dragoman.documents.rendering import AlignedTranslation
 from dragoman.serving import worker, workers
 from dragoman.serving.forms import Form, read_form
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 from dragoman.serving.workers import Workers
 
 

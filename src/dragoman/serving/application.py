@@ -30,8 +30,7 @@ from dragoman.serving.models import LanguagePair, Models
 from dragoman.serving.native import Native
 from dragoman.serving.openapi import describe
 from dragoman.serving.page import page_handlers
-from dragoman.serving.refusals import Refusal
-from dragoman.serving.responses import error_response, json_response
+from dragoman.serving.responses import Refusal, error_response, json_response
 from dragoman.serving.segments import Documents
 from dragoman.serving.service import Service
 from dragoman.serving.settings import Settings

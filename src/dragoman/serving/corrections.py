@@ -11,9 +11,8 @@ from starlette.responses import Response
 
 from dragoman.serving.learning import LearningModel, State
 from dragoman.serving.native import Code
-from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, address_of, decode_json, decode_request, key_of
-from dragoman.serving.responses import json_response
+from dragoman.serving.responses import Refusal, invalid, json_response, wrong_field
 from dragoman.serving.service import Service
 
 Count = Annotated[int, Meta(ge=0)]

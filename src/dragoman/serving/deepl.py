@@ -11,9 +11,8 @@ from starlette.responses import Response
 from dragoman.documents.html_text import Xml
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
-from dragoman.serving.refusals import MISSING, Refusal, wrong_field
 from dragoman.serving.requests import NonEmpty, Texts, address_of, decode_request, key_of
-from dragoman.serving.responses import json_response
+from dragoman.serving.responses import MISSING, Refusal, json_response, wrong_field
 from dragoman.serving.service import AUTO, Service
 
 MAX_TEXTS = 50

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 
 Handler = Callable[[Request], Awaitable[Response]]
 

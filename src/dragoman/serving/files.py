@@ -16,9 +16,8 @@ from starlette.responses import Response
 from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, supported_kinds, translated_file
 from dragoman.serving.markup import translate_markup
-from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of
-from dragoman.serving.responses import json_response
+from dragoman.serving.responses import Refusal, invalid, json_response, wrong_field
 from dragoman.serving.service import Service
 from dragoman.text.document_names import document_kind
 

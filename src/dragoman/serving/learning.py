@@ -21,7 +21,7 @@ from dragoman.serving.learning_messages import LearnerCommand, LearnerReply
 from dragoman.serving.logs import event
 from dragoman.serving.memories import source_side
 from dragoman.serving.models import LanguagePair, ServedFolder
-from dragoman.serving.refusals import Refusal, invalid
+from dragoman.serving.responses import Refusal, invalid
 from dragoman.serving.worker import read, write
 from dragoman.text.raw_lines import as_read
 from dragoman.translation_memory.memory import TranslationMemory

@@ -15,9 +15,8 @@ from dragoman.serving.detection import Detected
 from dragoman.serving.files import supported_files
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
-from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, Texts, address_of, decode_request, is_json, key_of
-from dragoman.serving.responses import json_response
+from dragoman.serving.responses import Refusal, invalid, json_response, wrong_field
 from dragoman.serving.service import AUTO, Service
 from dragoman.serving.settings import MAX_ALTERNATIVES
 

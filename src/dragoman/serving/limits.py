@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from dragoman.serving.key_file import KeyRights
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 
 MAX_CLIENTS = 10_000
 """Clients whose rates are remembered."""

@@ -28,7 +28,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.scorer import Scorer
 from dragoman.serving.logs import event
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 from dragoman.serving.scheduler import Lane
 from dragoman.text.languages import base_language, language_code
 from dragoman.translation.options import TranslationOptions

@@ -14,9 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.errors import InputError
-from dragoman.serving.refusals import invalid
 from dragoman.serving.requests import address_of, decode_json, key_of
-from dragoman.serving.responses import json_response
+from dragoman.serving.responses import invalid, json_response
 from dragoman.serving.scheduler import Task
 from dragoman.serving.service import AUTO, Direction, Service, all_or_none, usable
 from dragoman.serving.settings import MAX_ALTERNATIVES, MAX_BEAM

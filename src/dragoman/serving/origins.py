@@ -34,7 +34,8 @@ def refused_sender(scope: Scope, origins: Collection[str], host_names: Collectio
         return None
     site = headers.get(b"sec-fetch-site")
     if site is None:
-        own = not origin or _authority(origin) == _without_default_port(host)
+        authority = origin.partition("://")[2].lower()  # behind a proxy the server does not know its own scheme
+        own = not origin or _without_default_port(authority) == _without_default_port(host)
     else:
         followed = scope["method"] in ("GET", "HEAD") and headers.get(b"sec-fetch-mode") == b"navigate"  # a link
         own = site in (b"same-origin", b"none") or followed
@@ -76,11 +77,6 @@ def _is_loopback(address: str) -> bool:
     parsed = ip_address(address)
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
     return (mapped or parsed).is_loopback
-
-
-def _authority(origin: str) -> str:
-    """The host and port of an origin. Its scheme is left out: behind a proxy the server does not know its own."""
-    return _without_default_port(origin.partition("://")[2].lower())
 
 
 def _without_default_port(host: str) -> str:

@@ -15,7 +15,7 @@ from starlette.types import Message, Receive
 from dragoman.errors import InputError
 from dragoman.serving import forms
 from dragoman.serving.forms import Form, require_few_values
-from dragoman.serving.refusals import MISSING, TYPE, Refusal, invalid
+from dragoman.serving.responses import MISSING, TYPE, Refusal, invalid
 from dragoman.serving.workers import Workers
 
 Body = TypeVar("Body")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from dragoman.serving.refusals import Refusal
+from dragoman.serving.responses import Refusal
 
 BATCH_SECONDS = 0.1
 """The time that a batch should not exceed."""

@@ -31,9 +31,8 @@ from dragoman.documents.segments import (
 from dragoman.scoring.scorer import ScoredPair, Scorer
 from dragoman.serving.files import DETECTED_CHARACTERS, attachment, kind_of, translated_name
 from dragoman.serving.models import LoadedModel
-from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of
-from dragoman.serving.responses import json_response
+from dragoman.serving.responses import Refusal, invalid, json_response, wrong_field
 from dragoman.serving.scheduler import Task
 from dragoman.serving.service import AUTO, Service
 from dragoman.text.sentences import Span

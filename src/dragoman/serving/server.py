@@ -58,7 +58,7 @@ def serve(
     Raises:
         ConfigError: the address cannot be used.
     """
-    descriptors = _raise_descriptor_limit()
+    descriptors = raise_open_files_limit(DESCRIPTORS)
     with _listening(host, port) as sock:
         address, number = sock.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
@@ -94,11 +94,6 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"cannot listen on {host}, port {port}: {reason}; give another --host or --port") from None
-
-
-def _raise_descriptor_limit() -> int:
-    """Allow as many open files as the system does, and return how many."""
-    return raise_open_files_limit(DESCRIPTORS)
 
 
 class _Server(uvicorn.Server):

@@ -16,7 +16,7 @@ from dragoman.serving.learning import LearningModel
 from dragoman.serving.limits import Limits
 from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import LanguagePair, LoadedModel, Models
-from dragoman.serving.refusals import Refusal, invalid
+from dragoman.serving.responses import Refusal, invalid
 from dragoman.serving.scheduler import Scheduler, Task
 from dragoman.serving.settings import Settings
 from dragoman.serving.workers import Workers

@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar, get_type_hints
 import msgspec
 
 from dragoman.serving.logs import event
-from dragoman.serving.refusals import Refusal, invalid
+from dragoman.serving.responses import Refusal, invalid
 from dragoman.serving.worker import MEMORY, PROCESSOR_SECONDS, READY, Reply, read, write
 
 Arguments = ParamSpec("Arguments")
