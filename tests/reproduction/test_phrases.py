@@ -102,6 +102,12 @@ def test_best_targets_scores_and_samples_are_counted(tmp_path: Path, monkeypatch
     assert shown.table == ["A B C", "A B C D", "A B"]
     assert shown.network == ["A B", "A B C D", "A B C"]
     assert shown.samples[0] == ("A B", 2)
+    # What is read of a table is kept.
+    for row in (PLAIN, ROW):
+        (plan.folder / plan.system(row, 1) / "phrase-table.gz").unlink()
+    assert phrase_statistics(plan, "preferred_words", "table", PLAIN, 1).tolist() == [[3.5, 1], [0, 0]]
+    np.testing.assert_array_equal(phrase_statistics(plan, "score_correlation", "network", ROW, 1), statistics)
+    assert shown_phrases(plan, "network", ROW, 1) == [shown]
 
 
 def test_neighbours_of_a_map_are_compared_with_all_points(tmp_path: Path) -> None:

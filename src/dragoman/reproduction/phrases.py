@@ -28,7 +28,7 @@ from dragoman.reproduction.decisions import Array
 from dragoman.reproduction.experiment import PhraseBasedRow
 from dragoman.reproduction.plan import Plan
 from dragoman.scoring.nbest import by_sentence, read_nbest
-from dragoman.scoring.phrases import Row, read_table
+from dragoman.scoring.phrases import Row, parse_row, read_table
 from dragoman.smt.features import LOWEST, TRANSLATION_SCORES
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.words import words_in
@@ -124,8 +124,21 @@ class _Table(NamedTuple):
 
 
 def _table(plan: Plan, row: PhraseBasedRow, seed: int) -> _Table:
+    """What is read of the phrase table of a row; it is kept in a file, since the table may be deleted."""
     path = plan.folder / plan.system(row, seed) / "phrase-table.gz"
-    return _read_table(path, os.stat(path).st_mtime_ns, frozenset(phrase.text for phrase in read_phrases(plan)))
+    kept = plan.folder / "systems" / f"{plan.system(row, seed).name}.rows.xz"
+    if not path.exists() and kept.exists():
+        count, *lines = read_lines(kept)
+        rows = [parse_row(line, str(kept)) for line in lines]
+        chosen: dict[str, list[Row]] = {phrase.text: [] for phrase in read_phrases(plan)}
+        for one in rows[int(count) :]:
+            chosen[one.source].append(one)
+        return _Table(chosen, rows[: int(count)])
+    table = _read_table(path, os.stat(path).st_mtime_ns, frozenset(phrase.text for phrase in read_phrases(plan)))
+    if not kept.exists():
+        rows = [*table.pairs, *(one for found in table.rows.values() for one in found)]
+        write_lines(kept, [str(len(table.pairs)), *(one.line for one in rows)])
+    return table
 
 
 @lru_cache(maxsize=8)
