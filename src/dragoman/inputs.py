@@ -65,12 +65,12 @@ def inputs_protected(outputs: Sequence[str]) -> Iterator[None]:
         ConfigError: two outputs are the same file; or, from what the block calls, an output is an input.
     """
     global _command
-    places: list[str] = []
+    paths: list[str] = []
     for name in outputs:
-        place = STANDARD_STREAM if is_standard_output(name) else os.path.realpath(name)
-        if place in places:
+        path = STANDARD_STREAM if is_standard_output(name) else os.path.realpath(name)
+        if path in paths:
             raise ConfigError(f"{name}: is given for two outputs; each needs a file of its own")
-        places.append(place)
+        paths.append(path)
     outer, _command = _command, _Command(outputs)
     try:
         yield
@@ -173,12 +173,12 @@ def owning(folder: Path) -> Iterator[None]:
     if _command is None:
         yield
         return
-    command, place = _command, os.path.realpath(folder)
-    command.owned.append(place)
+    command, path = _command, os.path.realpath(folder)
+    command.owned.append(path)
     try:
         yield
     finally:
-        command.owned.remove(place)
+        command.owned.remove(path)
 
 
 def is_standard_output(path: str | Path) -> bool:

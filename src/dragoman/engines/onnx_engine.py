@@ -288,7 +288,7 @@ class OnnxEngine:
         attention = []
         parents, previous = owners, np.full(len(target), BOS)
         for time, words in enumerate(np.ascontiguousarray(target.T)):
-            targets = words if self._shortlist is None else self._shortlist.places[words]
+            targets = words if self._shortlist is None else self._shortlist.columns[words]
             outputs, state = self._advance(state, parents, previous, targets, 1)
             log_probabilities[:, time] = outputs["target_log_probabilities"]
             if self.attends:

@@ -74,7 +74,7 @@ class Shortlist:
         layers: Sequence[OutputColumns],
     ) -> None:
         """`always` [A] are the words on every shortlist, ascending; source word i adds, of the V - A others in
-        ascending order, those in the places `words[offsets[i] : offsets[i + 1]]`."""
+        ascending order, those in the columns `words[offsets[i] : offsets[i + 1]]`."""
         self.always = always
         self._in_graph = in_chunks(always, PAD)
         self._offsets, self._words, self._layers = offsets, words, layers
@@ -103,15 +103,17 @@ class Shortlist:
         for row, line, length in zip(allowed, source, source_lengths, strict=True):
             for word in set(line[:length].tolist()):
                 row[self._words[self._offsets[word] : self._offsets[word + 1]]] = True
-        places = np.flatnonzero(allowed.any(axis=0))
-        return self._taken(places, allowed[:, places], differs=True)
+        columns = np.flatnonzero(allowed.any(axis=0))
+        return self._taken(columns, allowed[:, columns], differs=True)
 
     def spread(self, values: NDArray[np.float32], listed: BatchShortlist) -> NDArray[np.float32]:
-        """Values of the words of a batch's shortlist, at their places in the vocabulary, and -inf elsewhere: [R, V]."""
+        """Values of the words of a batch's shortlist, by their ids, and -inf elsewhere: [R, V]."""
         count, first = len(self.always), len(self._in_graph)
-        places = np.concatenate((np.arange(count), first + np.arange(listed.real - count)))  # those without the padding
+        columns = np.concatenate(
+            (np.arange(count), first + np.arange(listed.real - count))
+        )  # those without the padding
         spread = np.full((len(values), self.sizes[1]), -np.inf, np.float32)
-        spread[:, listed.words[places]] = values[:, places]
+        spread[:, listed.words[columns]] = values[:, columns]
         return spread
 
     @cached_property
@@ -121,26 +123,26 @@ class Shortlist:
         return self._taken(everyone, np.ones((1, len(everyone)), np.bool_), differs=False)
 
     @cached_property
-    def places(self) -> NDArray[np.int64]:
-        """[V] the place of each word among the `words` of `full_vocabulary`."""
-        places = np.empty(self.sizes[1], np.int64)
-        places[self.always] = np.arange(len(self.always))
-        places[self._others] = len(self._in_graph) + np.arange(len(self._others))
-        return places
+    def columns(self) -> NDArray[np.int64]:
+        """[V] the column of each word among the `words` of `full_vocabulary`."""
+        columns = np.empty(self.sizes[1], np.int64)
+        columns[self.always] = np.arange(len(self.always))
+        columns[self._others] = len(self._in_graph) + np.arange(len(self._others))
+        return columns
 
-    def _taken(self, places: NDArray[np.int64], is_allowed: NDArray[np.bool_], *, differs: bool) -> BatchShortlist:
-        """The columns in some places, each allowed to some of the sentences."""
-        count = len(places)
+    def _taken(self, columns: NDArray[np.int64], is_allowed: NDArray[np.bool_], *, differs: bool) -> BatchShortlist:
+        """Some columns, each allowed to some of the sentences."""
+        count = len(columns)
         width = CHUNK * max(1, -(-count // CHUNK))
-        words = np.concatenate((self._in_graph, widened(self._others[places], width, PAD)))
+        words = np.concatenate((self._in_graph, widened(self._others[columns], width, PAD)))
         layers: dict[str, NDArray[Any]] = {}
         biases = {}
         for number, layer in enumerate(self._layers):
             name = self._prefix(number)
-            layers[name + "weight"] = widened(layer.weight[:, places], width, 0)
+            layers[name + "weight"] = widened(layer.weight[:, columns], width, 0)
             if layer.scale is not None:
-                layers[name + "scale"] = widened(layer.scale[places], width, 0)
-            bias = np.where(is_allowed, layer.bias[places], np.float32(-np.inf))
+                layers[name + "scale"] = widened(layer.scale[columns], width, 0)
+            bias = np.where(is_allowed, layer.bias[columns], np.float32(-np.inf))
             biases[name + "bias"] = widened(bias, width, -np.inf)
         return BatchShortlist(words, len(self.always) + count, layers, biases, differs)
 

@@ -81,7 +81,7 @@ def _chart(title: str, lines: Sequence[LabelledText], projection: Projection, va
 
 
 def _rows(lines: Sequence[LabelledText], projection: Projection) -> list[dict[str, Any]]:
-    across = projection.places[:, 0]
+    across = projection.coordinates[:, 0]
     edge = across.min() + FAR_RIGHT * (across.max() - across.min())
     return [
         {
@@ -91,7 +91,7 @@ def _rows(lines: Sequence[LabelledText], projection: Projection) -> list[dict[st
             "group": line.group,
             "far_right": bool(x > edge),
         }
-        for line, (x, y) in zip(lines, projection.places, strict=True)
+        for line, (x, y) in zip(lines, projection.coordinates, strict=True)
     ]
 
 
@@ -105,14 +105,14 @@ def _write_page(path: str | Path, title: str, lines: Sequence[LabelledText], pro
     for character in "<>&\u2028\u2029":
         values = values.replace(character, f"\\u{ord(character):04x}")
     shown = html.escape(title)
-    for place, content in (
+    for marker, content in (
         ("<title>Chart</title>", f'<title>{shown}</title>\n<meta name="viewport" content="width=device-width">'),
         ("    <style>\n", f"    <style>\n{_STYLE}\n"),
         ('<div id="vega-chart"></div>', f'<h1>{shown}</h1>\n<div id="vega-chart"></div>'),
         (f'["{_DATA}"]', values),
     ):
-        assert page.count(place) == 1, f"vl-convert writes another page than before: {place}"
-        page = page.replace(place, content)
+        assert page.count(marker) == 1, f"vl-convert writes another page than before: {marker}"
+        page = page.replace(marker, content)
     with replace_file(path) as file:
         file.write(page)
 
@@ -136,7 +136,7 @@ def _write_table(path: str | Path, title: str, lines: Sequence[LabelledText], pr
     """Write a TSV file with a header: both coordinates, group and text of each point."""
     with replace_output(path) as file:
         file.write("x\ty\tgroup\ttext\n")
-        for line, (x, y) in zip(lines, projection.places, strict=True):
+        for line, (x, y) in zip(lines, projection.coordinates, strict=True):
             file.write(f"{x:.6g}\t{y:.6g}\t{line.group}\t{re.sub(chr(13), ' ', line.text)}\n")
 
 

@@ -27,7 +27,7 @@ PCA_FIRST = 50
 class Projection(NamedTuple):
     """Points in the plane, float64 [N, 2], and the labels of the axes."""
 
-    places: NDArray[np.float64]
+    coordinates: NDArray[np.float64]
     axes: tuple[str, str]
 
 
@@ -51,12 +51,12 @@ def project(vectors: NDArray[np.float32], method: ReductionMethod, *, seed: int 
 
 def _principal(vectors: NDArray[np.float32]) -> Projection:
     pca = PCA(2, svd_solver="full")
-    places = pca.fit_transform(vectors.astype(np.float64))
+    coordinates = pca.fit_transform(vectors.astype(np.float64))
     first, second = (
-        f"{place} principal component, {100 * share:.1f} % of the variance"
-        for place, share in zip(("first", "second"), pca.explained_variance_ratio_, strict=True)
+        f"{ordinal} principal component, {100 * share:.1f} % of the variance"
+        for ordinal, share in zip(("first", "second"), pca.explained_variance_ratio_, strict=True)
     )
-    return Projection(places, (first, second))
+    return Projection(coordinates, (first, second))
 
 
 def _neighbourhoods(vectors: NDArray[np.float32], seed: int) -> Projection:

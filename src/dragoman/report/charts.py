@@ -102,17 +102,16 @@ def draw(chart: Chart) -> str:
 
 def _draw_lines(axes: Axes, chart: Chart) -> None:
     """Draw the lines through their points; those of few sentences are hollow marks beside them."""
-    few = {place for place, size in chart.sizes.items() if size < FEW}
+    few = {x for x, size in chart.sizes.items() if size < FEW}
     connected = {
-        name: [(place, math.nan if place in few else value) for place, value in points]
-        for name, points in chart.lines.items()
+        name: [(x, math.nan if x in few else value) for x, value in points] for name, points in chart.lines.items()
     }
     plot_lines(axes, connected, chart.x_name, logarithmic=chart.logarithmic, legend=len(chart.lines) > 1)
     for points, line in zip(chart.lines.values(), axes.get_lines(), strict=True):
         alone = [point for point in points if point[0] in few]
         if alone:
-            places, values = zip(*alone, strict=True)
-            axes.plot(places, values, "o", markersize=3.2, color=line.get_color(), markerfacecolor="none")
+            xs, values = zip(*alone, strict=True)
+            axes.plot(xs, values, "o", markersize=3.2, color=line.get_color(), markerfacecolor="none")
 
 
 def _scale(axes: Axes, chart: Chart) -> None:
@@ -120,10 +119,10 @@ def _scale(axes: Axes, chart: Chart) -> None:
     if not chart.logarithmic:
         axes.set_ylim(bottom=0)
     if chart.x_words:
-        places = list(chart.x_words)
-        shown = places[:: -(-len(places) // 10)]
-        axes.set_xticks(shown, [chart.x_words[place] for place in shown])
-        if max(len(chart.x_words[place]) for place in shown) * len(shown) > 32:
+        xs = list(chart.x_words)
+        shown = xs[:: -(-len(xs) // 10)]
+        axes.set_xticks(shown, [chart.x_words[x] for x in shown])
+        if max(len(chart.x_words[x]) for x in shown) * len(shown) > 32:
             for label in axes.get_xticklabels():
                 label.set(rotation=40, rotation_mode="anchor", horizontalalignment="right")
     else:
@@ -150,21 +149,21 @@ def _draw_sizes(axes: Axes, sizes: Mapping[float, int]) -> None:
 
 def _columns(chart: Chart, axes: Axes) -> str:
     """Return the hover columns: invisible, each reaching half-way to its neighbours."""
-    places = _hover_points(chart.lines)
+    xs = _hover_points(chart.lines)
     box, height = axes.get_window_extent(), axes.figure.bbox.height
-    middles = [float(axes.transData.transform((place, axes.get_ylim()[0]))[0]) for place in places]
+    middles = [float(axes.transData.transform((x, axes.get_ylim()[0]))[0]) for x in xs]
     bounds = [box.x0, *((left + right) / 2 for left, right in pairwise(middles)), box.x1]
     lines = [(name, dict(points)) for name, points in chart.lines.items()]
     columns = []
-    for place, middle, (left, right) in zip(places, middles, pairwise(bounds), strict=True):
-        texts, dots = [f"{chart.x_name} {chart.x_words.get(place, f'{place:,g}')}"], ""
+    for x, middle, (left, right) in zip(xs, middles, pairwise(bounds), strict=True):
+        texts, dots = [f"{chart.x_name} {chart.x_words.get(x, f'{x:,g}')}"], ""
         for (name, values), colour in zip(lines, list(_COLOURS.values())[1:], strict=False):
-            if place in values:
-                texts.append(f"{name} {_figure(values[place])}")
-                y = height - float(axes.transData.transform((place, values[place]))[1])
+            if x in values:
+                texts.append(f"{name} {_figure(values[x])}")
+                y = height - float(axes.transData.transform((x, values[x]))[1])
                 dots += f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="3.4" style="fill:{colour}"/>'
-        if place in chart.sizes:
-            texts.append(f"{chart.sizes[place]:,} sentences")
+        if x in chart.sizes:
+            texts.append(f"{chart.sizes[x]:,} sentences")
         columns.append(
             f'<g class="column"><title>{escape(" · ".join(texts))}</title>'
             f'<rect x="{left:.1f}" y="{height - box.y1:.1f}" width="{max(0.0, right - left):.1f}" '
@@ -175,9 +174,9 @@ def _columns(chart: Chart, axes: Axes) -> str:
 
 def _hover_points(lines: Lines) -> list[float]:
     """Return the x values with a hover column: an even selection, plus one of the line with the fewest points."""
-    places = sorted({place for points in lines.values() for place, _ in points})
-    fewest = [place for place, _ in min(lines.values(), key=len)]
-    return sorted({place for shown in (places, fewest) for place in shown[:: -(-len(shown) // COLUMNS)]})
+    xs = sorted({x for points in lines.values() for x, _ in points})
+    fewest = [x for x, _ in min(lines.values(), key=len)]
+    return sorted({x for shown in (xs, fewest) for x in shown[:: -(-len(shown) // COLUMNS)]})
 
 
 def _figure(value: float) -> str:
@@ -199,6 +198,6 @@ def _description(chart: Chart) -> str:
     parts = []
     for name, points in chart.lines.items():
         (first, begin), (last, end) = points[0], points[-1]
-        places = [chart.x_words.get(place, f"{place:,g}") for place in (first, last)]
-        parts.append(f"{name}: {_figure(begin)} at {places[0]}, {_figure(end)} at {places[1]}")
+        xs = [chart.x_words.get(x, f"{x:,g}") for x in (first, last)]
+        parts.append(f"{name}: {_figure(begin)} at {xs[0]}, {_figure(end)} at {xs[1]}")
     return f"Line chart over {chart.x_name}. {'; '.join(parts)}."

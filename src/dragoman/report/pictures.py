@@ -89,9 +89,9 @@ def plot_lines(
     """Draw lines with their axes, in the colours and dashes of the style; those that are not `joined` as dots alone."""
     for name, points in lines.items():
         if points:
-            places, values = zip(*points, strict=True)
+            xs, ys = zip(*points, strict=True)
             marker = "." if len(points) <= _DOTTED or not joined else None
-            axes.plot(places, values, label=_legend_label(name), marker=marker, linestyle=None if joined else "")
+            axes.plot(xs, ys, label=_legend_label(name), marker=marker, linestyle=None if joined else "")
     axes.set_xlabel(across)
     axes.set_ylabel(upwards)
     axes.grid(axis="y")
@@ -138,8 +138,8 @@ def draw_beside(paper: Lines, ours: Lines, *, across: str, upwards: str, joined:
     panels = {"paper": paper, "here": ours} if paper else {"here": ours}
     with drawing(LINE_STYLE, "figures"):
         figure = Figure(figsize=(4.8 * len(panels), 3.6), layout="constrained")
-        for place, (title, lines) in enumerate(panels.items(), 1):
-            axes = figure.add_subplot(1, len(panels), place, title=title)
+        for number, (title, lines) in enumerate(panels.items(), 1):
+            axes = figure.add_subplot(1, len(panels), number, title=title)
             plot_lines(axes, lines, across, upwards, joined=joined)
         return as_file(figure, "svg")
 
@@ -149,8 +149,8 @@ def draw_labelled(points: Sequence[tuple[float, float]], labels: Sequence[str]) 
     with drawing(LINE_STYLE, "figures"):
         figure = Figure(figsize=(9.6, 7.2), layout="constrained")
         axes = figure.add_subplot(xticks=[], yticks=[], frame_on=False)
-        places, values = zip(*points, strict=True)
-        axes.scatter(places, values, s=6)
-        for place, label in zip(points, labels, strict=True):
-            axes.annotate(without_mathtext(label), place, xytext=(3, 2), textcoords="offset points", fontsize=7)
+        xs, ys = zip(*points, strict=True)
+        axes.scatter(xs, ys, s=6)
+        for point, label in zip(points, labels, strict=True):
+            axes.annotate(without_mathtext(label), point, xytext=(3, 2), textcoords="offset points", fontsize=7)
         return as_file(figure, "svg")

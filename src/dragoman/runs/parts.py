@@ -193,8 +193,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 def segments_of(run: Path) -> Path:
     """The file for text that is segmented for a new run, which a kill leaves for the next start."""
-    place = Path(os.path.realpath(run))
-    return place.with_name(f".{place.name}.dragoman.segments")
+    final = Path(os.path.realpath(run))
+    return final.with_name(f".{final.name}.dragoman.segments")
 
 
 def remove_unfinished(run: Path) -> None:
@@ -215,5 +215,5 @@ def remove_unfinished(run: Path) -> None:
 
 def lies_in_parts(run: Path, path: Path) -> bool:
     """Whether a path, existing or not, is inside one of the parts of a run."""
-    place, whole = Path(os.path.realpath(path)), Path(os.path.realpath(run))
-    return place != whole and place.is_relative_to(whole) and is_part(place.relative_to(whole).parts[0])
+    own, whole = Path(os.path.realpath(path)), Path(os.path.realpath(run))
+    return own != whole and own.is_relative_to(whole) and is_part(own.relative_to(whole).parts[0])

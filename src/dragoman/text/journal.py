@@ -86,8 +86,8 @@ class Journal:
             self.end += _HEAD.size + len(entry)
             yield entry
 
-    def at(self, place: int) -> bytes | None:
-        """The entry that begins at `place`, an earlier value of `end`; None if there is no whole one.
+    def at(self, start: int) -> bytes | None:
+        """The entry that begins at `start`, an earlier value of `end`; None if there is no whole one.
 
         Raises:
             InputError: the file cannot be read.
@@ -95,12 +95,12 @@ class Journal:
         if self._file is None:
             return None
         try:
-            self._file.seek(place)
+            self._file.seek(start)
             head = self._file.read(_HEAD.size)
             if len(head) < _HEAD.size:
                 return None
             length, check = _HEAD.unpack(head)
-            if length > os.fstat(self._file.fileno()).st_size - place:
+            if length > os.fstat(self._file.fileno()).st_size - start:
                 return None
             entry = self._file.read(length)
         except OSError as error:

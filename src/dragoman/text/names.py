@@ -66,8 +66,8 @@ class WordFilter:
         """The filter with the words of more lines, in as many bits: it takes more new words for known ones."""
         bits = bytearray(self.bits)
         for word in {_plain(word) for line in lines for word in _WORD.findall(line)}:
-            for place in _places(word, 8 * len(bits)):
-                bits[place >> 3] |= 1 << (place & 7)
+            for bit in _bits(word, 8 * len(bits)):
+                bits[bit >> 3] |= 1 << (bit & 7)
         return WordFilter(bytes(bits))
 
     def text(self) -> str:
@@ -76,7 +76,7 @@ class WordFilter:
 
     def __contains__(self, word: str) -> bool:
         size = 8 * len(self.bits)
-        return all(self.bits[place >> 3] >> (place & 7) & 1 for place in _places(word, size))
+        return all(self.bits[bit >> 3] >> (bit & 7) & 1 for bit in _bits(word, size))
 
     def names(self, line: str) -> list[Span]:
         """The words of a line that are names and that the sources never had."""
@@ -120,7 +120,7 @@ def _candidates(line: str) -> list[Span]:
     return [(start, end) for start, end in capitals if end - start >= _SHORTEST]
 
 
-def _places(word: str, size: int) -> Iterator[int]:
+def _bits(word: str, size: int) -> Iterator[int]:
     """The bits of a word: two hashes (FNV-1a), combined (Kirsch and Mitzenmacher 2006)."""
     first, second = (_hash(word, seed) for seed in _SEEDS)
     for number in range(_HASHES):
