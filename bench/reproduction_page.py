@@ -28,7 +28,9 @@ from dragoman.reproduction.page import (
     HALF,
     images_of_heat_maps,
     markdown_table,
+    phrases_table,
     rows_not_run,
+    sample_table,
     scores_table,
     test_sets_table,
 )
@@ -197,6 +199,8 @@ def section(result: Result, results: Results) -> list[str]:
     for name, figure in result["figures"].items():
         if name in kept:
             blocks.append(f"![{figure['title']}]({kept[name]})")
+    blocks += [markdown_table(phrases_table(phrases)) for phrases in result["phrases"].values() if phrases]
+    blocks += [markdown_table(sample_table(sample)) for sample in result["samples"] if sample["translations"]]
     for model, pictures in images_of_heat_maps(result, kept).items():
         blocks += [f"![Alignment weights of {model}]({picture})" for picture in pictures]
     return [*blocks, wrapped(result["note"]), wrapped(trainings(result))]
@@ -309,7 +313,8 @@ def effects_of(results: Results, name: str) -> tuple[str, str]:
     """The paper's differences and ours of a claim's comparisons."""
     experiment, claim = results.experiments[name.partition("/")[0]], results.claim(name)
     expected = experiment.claims[name.partition("/")[2]].expect
-    return "; ".join(filter(None, (paper_difference(experiment, text) for text in expected))), differences(claim)
+    known = [paper_difference(experiment, text) for text in expected]
+    return "; ".join(one or "-" for one in known) if any(known) else "", differences(claim)
 
 
 def paper_difference(experiment: Experiment, text: str) -> str:

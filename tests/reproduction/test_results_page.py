@@ -73,8 +73,10 @@ def _result(name: str, rows: Sequence[str], seeds: int, share: float, verdict: s
         "shown": experiment.rows(),
         "models": {"base": {"updates": 9000.0, "minutes": 40.2, "machines": ["A, 2 cores, Linux"]}},
         "claims": claims,
-        "figures": {},
-        "heat maps": {},
+        "figures": {"figure-5": {"title": "Learning curves"}},
+        "heat maps": {"m": ["systems/m-seed1.heatmaps/3.svg"]},
+        "phrases": {"network": []},
+        "samples": [{"line": 7, "source": "a b", "reference": "A B", "translations": {"base": "A C"}}],
     }
 
 
@@ -117,6 +119,7 @@ def test_what_has_not_run_takes_a_line_and_not_a_table(program: ModuleType, tmp_
 
 def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType, tmp_path: Path) -> None:
     _keep(tmp_path, _result("luong2015-table1", ["base", "reverse"], 1, 1.3, "not decided at this size"))
+    (tmp_path / "luong2015-table1" / "systems-m-seed1.heatmaps-3.svg").touch()
     pages = program.pages(tmp_path)
     first, page = pages[program.PAGE], pages[program.PAGE.with_suffix("") / "luong2015.md"]
     assert _row(first, "2 ")[2:] == ["+4.42; +1.3", "-; +1.3", "not decided: rows are missing", "as large"]
@@ -127,6 +130,9 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     assert "seeds decide nothing" in page
     assert "Not run yet: + dropout; " in page
     assert "BLEU, a (30)" in page
+    assert "| base | A C |" in page
+    assert page.count("![") == 1  # the heat map; the figure has not been kept
+    assert f"/{tmp_path.name}/luong2015-table1/systems-m-seed1.heatmaps-3.svg)" in page
     assert "Trainings: 9,000 updates, 40 minutes each; A, 2 cores, Linux." in page
 
 
