@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.documents.document import Languages
+from dragoman.documents.files import open_document
 from tests.documents.translators import reversed_words, same, translated
 
 markdown_it = pytest.importorskip("markdown_it", reason="needs markdown-it-py")
@@ -112,3 +114,31 @@ def test_signs_of_a_translation_are_no_markup() -> None:
     ):
         assert translated(".md", text, reversed_words).decode() == expected
     assert translated(".md", b"a b", lambda text: "- x <y> [z]").decode() == "\\- x \\<y> \\[z\\]"
+
+
+def test_blocks_within_others_are_found_again() -> None:
+    for text, expected in (
+        ("> <div>\n> ab\n>\n> cd</div>\n", "> <div>\n> AB\n>\n> CD</div>\n"),
+        ("<div>\r\n<p>ab</p>\r\n</div>\r\n\r\ncd\r\nef\r\n", "<div>\r\n<p>AB</p>\r\n</div>\r\n\r\nCD EF\r\n"),
+        ("- <p>ab\n  cd</p>\n- ef\n", "- <p>AB CD</p>\n- EF\n"),
+        ("1. ab\n\t2. cd\n", "1. AB 2. CD\n"),
+        ("# ab\r\rcd\r", "# AB\r\rCD\r"),
+    ):
+        assert translated(".md", text.encode()).decode() == expected
+        assert not open_document(".md", text.encode(), Languages()).untranslated
+
+
+def test_a_block_that_is_not_found_again_is_said() -> None:
+    document = open_document(".md", b"ab\n\nc\x00d\n\n<!-- e -->\n\nf\n", Languages())
+    assert document.texts == ["ab", "f"]
+    assert document.untranslated == ["line 3"]
+
+
+def test_addresses_keep_their_characters() -> None:
+    for text in (
+        '[ab](http://x.y/K\u00f6ln?a=b&c=d%2E "t")',
+        "[ab](<a b (c>) ![c](x_y.png)",
+        "[ab](a(b)c\\\\*&amp;copy;)",
+        "[ab](<>)",
+    ):
+        assert translated(".md", text.encode(), same).decode() == text

@@ -63,6 +63,8 @@ class Document(NamedTuple):
     """Only of a file of translators."""
     lines: list[int] | None = None
     """Where texts have several lines, that of the file in which each begins, from 1."""
+    untranslated: Sequence[str] = ()
+    """Where other texts stand, which stay as they are because they cannot be put back, for messages."""
 
 
 def texts_alone(write: Callable[[list[str]], bytes]) -> Callable[[list[RatedText]], bytes]:

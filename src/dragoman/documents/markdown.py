@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
+from dragoman.documents.html_text import Markup
 from dragoman.documents.inline import Inline
+from dragoman.text.sentences import Span
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FRONT = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*\r?\n", re.DOTALL | re.MULTILINE)
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}")
 """Footnotes, boxes of tasks, formulas, and what templates fill in."""
 _SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
@@ -47,15 +49,40 @@ def normalised(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-class _Found(NamedTuple):
+class _Html(NamedTuple):
+    """A block of HTML, [start, end) in the characters of the file."""
+
+    start: int
+    end: int
+    markup: str
+    between: str
+    """What stands between its lines, which may be in a quotation or an item."""
+
+    def written(self, translated: str) -> str:
+        """The block with its translation."""
+        return translated.replace("\n", self.between) if self.between else translated
+
+
+class _Block(NamedTuple):
     """A text, [start, end) in the characters of the file."""
 
     start: int
     end: int
-    inline: Inline | None
-    """None for HTML."""
+    inline: Inline
     in_table: bool
-    in_paragraph: bool = False
+    in_paragraph: bool
+
+    @property
+    def markup(self) -> str:
+        """The text as HTML."""
+        return self.inline.markup
+
+    def written(self, translated: str) -> str:
+        """The text with its translation, as Markdown."""
+        return _written(self, translated)
+
+
+_Found = _Html | _Block
 
 
 def read_markdown(content: bytes, languages: Languages) -> Document:
@@ -65,57 +92,76 @@ def read_markdown(content: bytes, languages: Languages) -> Document:
         InputError: it is neither UTF-8 nor UTF-16.
     """
     text, encoding = decoded(content)
-    found = _texts(text)
+    found, lost = _texts(text)
 
     def write(translations: list[str]) -> bytes:
         result: list[str] = []
         place = 0
         for one, translated in zip(found, translations, strict=True):
-            result += [text[place : one.start], translated if one.inline is None else _written(one, translated)]
+            result += [text[place : one.start], one.written(translated)]
             place = one.end
         return "".join([*result, text[place:]]).encode(encoding)
 
     return Document(
-        [text[one.start : one.end] if one.inline is None else one.inline.markup for one in found],
+        [one.markup for one in found],
         texts_alone(write),
         line_places(text, (one.start for one in found)),
+        untranslated=line_places(text, lost),
     )
 
 
-def _texts(text: str) -> list[_Found]:
+def _texts(text: str) -> tuple[list[_Found], list[int]]:
+    """The texts of a file, and where blocks begin that are not found in it as they were read."""
     from markdown_it import MarkdownIt
 
     front = _FRONT.match(text)
     body = front.end() if front else 0
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text[body:])
-    starts = [body, *(body + end for end in accumulate(map(len, lines)))]
+    lines = [(body + one.start(), body + one.end()) for one in _LINE.finditer(text[body:])]
+    parser = MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"])
+    for normalize in ("normalizeLink", "normalizeLinkText"):  # addresses stay as they are
+        setattr(parser, normalize, lambda url: url)
     found: list[_Found] = []
+    lost: list[int] = []
     in_table, in_paragraph = False, True
-    for token in MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"]).parse(text[body:]):
+    for token in parser.parse(text[body:]):
         if token.type in ("table_open", "table_close"):
             in_table = token.type == "table_open"
         if token.type.endswith("_open"):
             in_paragraph = token.type == "paragraph_open"
         if token.map is None or token.type not in ("inline", "html_block"):
             continue
-        start, end = starts[token.map[0]], starts[min(token.map[1], len(lines))]
-        start = max(start, found[-1].end if found else 0)
-        if token.type == "html_block":
-            if text[start:end].strip() == token.content.strip():
-                found.append(_Found(start, end, None, in_table=False))
+        behind = found[-1].end if found else 0
+        own = [(max(start, behind), end) for start, end in lines[slice(*token.map)] if end > behind]
+        inline = _inline(token) if token.type == "inline" else None
+        if not own or not (Markup(token.content).texts if inline is None else inline.has_words):
             continue
-        inline = _inline(token)
-        content = token.content.replace("|", "\\|") if in_table else token.content
-        first, *others = content.split("\n")
-        start = text.find(first, start, end)
-        stop = start + len(first)
-        for line in others:
-            following = text.find("\n", stop, end) if start >= 0 else -1
-            at = text.find(line, following + 1, end) if following >= 0 else -1
-            start, stop = (start, at + len(line)) if at >= 0 else (-1, -1)
-        if start >= 0 and inline.has_words:
-            found.append(_Found(start, stop, inline, in_table, in_paragraph))
-    return found
+        content = token.content.rstrip("\n")
+        spans = _located(text, own, content.replace("|", "\\|") if in_table else content)
+        if spans is None:
+            lost.append(own[0][0])
+        elif inline is None:
+            prefix = "" if len(spans) == 1 else text[spans[0][1] : spans[1][0]]
+            found.append(_Html(spans[0][0], spans[-1][1], content, prefix))
+        else:
+            found.append(_Block(spans[0][0], spans[-1][1], inline, in_table, in_paragraph))
+    return found, lost
+
+
+def _located(text: str, lines: list[Span], content: str) -> list[Span] | None:
+    """Where the lines of a block stand in the lines of a file; None if they do not."""
+    found: list[Span] = []
+    left = iter(lines)
+    for line in content.split("\n"):
+        starts = ((text.find(line, *own)) for own in left)
+        start = next((start for start in starts if start >= 0), -1)
+        if start < 0:
+            break
+        found.append((start, start + len(line)))
+    else:
+        return found
+    spaced = r"[\s>]+".join(map(re.escape, content.split()))  # tabs have become spaces
+    match = re.compile(spaced).search(text, lines[0][0], lines[-1][1])
+    return None if match is None else [match.span()]
 
 
 def _inline(token: Token) -> Inline:
@@ -185,7 +231,20 @@ def _address(token: Token) -> str:
     attributes: dict[str, Any] = dict(token.attrs)
     address = str(attributes.get("href", attributes.get("src", "")))
     title = attributes.get("title")
+    address = re.sub(r"\\(?=[!-/:-@\[-`{-~])|&(?=#?\w+;)", lambda sign: "&amp;" if sign[0] == "&" else "\\\\", address)
+    if re.search(r"[\s\x00-\x1f]", address) or not _is_balanced(address) or not address:
+        address = f"<{address}>"
     return address + (' "' + str(title).replace('"', '\\"') + '"' if title else "")
+
+
+def _is_balanced(address: str) -> bool:
+    """Whether each bracket that is opened in an address is closed there, and no other is."""
+    depth = 0
+    for sign in address:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _add_text(inline: Inline, text: str) -> None:
@@ -201,9 +260,8 @@ def _escaped(text: str) -> str:
     return _SPECIAL.sub(lambda sign: "&amp;" if sign[0] == "&" else f"\\{sign[0]}", text)
 
 
-def _written(one: _Found, translated: str) -> str:
+def _written(one: _Block, translated: str) -> str:
     """A translated text as Markdown."""
-    assert one.inline is not None
     result: list[str] = []
     starts: list[int] = []
     pairs: list[tuple[int, int]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.document import Document
@@ -28,6 +28,8 @@ class TranslatedDocument:
     """The translation of each different sentence, in the order of the document."""
     places: list[str]
     """Where each of these stands first."""
+    untranslated: Sequence[str] = ()
+    """Where other texts stand, which stay as they are because they cannot be put back."""
 
     @property
     def repeated(self) -> int:
@@ -79,4 +81,11 @@ def translate_document(
         document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences], None
     )
     words = sum(len(sentence.split()) for sentence in sentences)
-    return TranslatedDocument(document.write(texts), len(sentences), words, list(found.values()), list(places.values()))
+    return TranslatedDocument(
+        document.write(texts),
+        len(sentences),
+        words,
+        list(found.values()),
+        list(places.values()),
+        document.untranslated,
+    )

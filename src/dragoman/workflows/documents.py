@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.documents.document import Document, Languages
@@ -60,6 +61,8 @@ def translate_document_file(request: TranslationRequest) -> None:
     warn_of_searched_again(sum(one.searched_again for one in translated.sentences), len(translated.sentences))
     warn_of_truncated(sum(not one.finished for one in translated.sentences), len(translated.sentences))
     warn_of_empty(count_empty(translated.sentences), len(translated.sentences))
+    if translated.untranslated:
+        log.warning("%s: %s", path, _untranslated(translated.untranslated))
     for line in _unsure(translated):
         console.info(line)
     console.info(f"{request.files.output}: {_summary(translated)}")
@@ -160,4 +163,12 @@ def _summary(translated: TranslatedDocument) -> str:
     parts = [f"{translated.segments:,} sentences", f"{translated.words:,} words", f"{translated.repeated:,} repeated"]
     confidences = [one.confidence for one in translated.sentences if one.confidence is not None]
     unsure = sum(confidence < UNSURE for confidence in confidences)
+    if translated.untranslated:
+        parts.append(f"{len(translated.untranslated):,} texts left as they are")
     return ", ".join([*parts, *([f"{unsure:,} unsure"] if confidences else [])])
+
+
+def _untranslated(places: Sequence[str]) -> str:
+    """What to say of texts that were not translated."""
+    shown = ", ".join(places[:MOST_UNSURE]) + ("" if len(places) <= MOST_UNSURE else " ...")
+    return f"{len(places):,} texts stay as they are, as they cannot be put back where they stand: {shown}"
