@@ -28,6 +28,7 @@ from dragoman.reproduction.page import (
     HALF,
     images_of_heat_maps,
     markdown_table,
+    models_table,
     phrases_table,
     rows_not_run,
     sample_table,
@@ -172,12 +173,12 @@ def paper_page(paper: str, results: Results, differs: Mapping[str, Sequence[str]
 def section(result: Result, results: Results) -> list[str]:
     """The section of an experiment: tables, figures, heat maps, facts of the trainings.
 
-    Rows that the experiment has from the one that it is based on are not repeated.
+    Rows and trainings that it has from the one that it is based on are not repeated.
     """
     folder, family = results.folder, results.experiments[result["experiment"]].family
-    before = results.found[family]["shown"] if family != result["experiment"] and family in results.found else []
+    before = results.found.get(family) if family != result["experiment"] else None
     tables = []
-    if not set(result["shown"]) <= set(before):
+    if before is None or not set(result["shown"]) <= set(before["shown"]):
         tables = [markdown_table(with_seeds(result)), wrapped(rows_not_run(result))]
         if result["corpus"].get("test sets"):
             tables.append(markdown_table(each_test_set(result)))
@@ -203,7 +204,7 @@ def section(result: Result, results: Results) -> list[str]:
     blocks += [markdown_table(sample_table(sample)) for sample in result["samples"] if sample["translations"]]
     for model, pictures in images_of_heat_maps(result, kept).items():
         blocks += [f"![Alignment weights of {model}]({picture})" for picture in pictures]
-    return [*blocks, wrapped(result["note"]), wrapped(trainings(result))]
+    return [*blocks, wrapped(result["note"]), *trainings(result, before)]
 
 
 def with_seeds(result: Result) -> list[list[str]]:
@@ -222,15 +223,19 @@ def each_test_set(result: Result) -> list[list[str]]:
     return [[row[place] for place in bleu] for row in (heading, *rows)]
 
 
-def trainings(result: Result) -> str:
-    """One line about the trainings: updates, minutes and where they ran."""
-    done = [model for model in result["models"].values() if model["updates"] is not None]
-    if not done:
-        return ""
-    updates, minutes = ([model[key] for model in done] for key in ("updates", "minutes"))
-    machines = sorted({machine for model in done for machine in model["machines"]})
-    where = f"; {'; '.join(machines)}" if machines else ""
-    return f"Trainings: {_range(updates)} updates, {_range(minutes)} minutes each{where}."
+def trainings(result: Result, before: Result | None) -> list[str]:
+    """A table of the trainings that were not shown before, and the machines on which they ran."""
+    shown = before["models"] if before else {}
+    new = [name for name in result["models"] if name not in shown and result["models"][name]["updates"] is not None]
+    if not new:
+        return []
+    heading, *rows = ([row[0], *row[2:]] for row in models_table(result))  # without the settings
+    machines = sorted({machine for name in new for machine in result["models"][name]["machines"]})
+    table = markdown_table([heading, *(row for row in rows if row[0] in new)])
+    return [
+        table,
+        wrapped(f"Trained on: {'; '.join(machines)}. Minutes are of the clock, beside other work.") if machines else "",
+    ]
 
 
 def claims(results: Results) -> tuple[str, str]:
@@ -365,11 +370,6 @@ def _pictures(result: Result) -> list[str]:
 def _seeds(system: Mapping[str, Any]) -> int:
     """Seeds for which a row has a value."""
     return max((sum(value is not None for value in score["values"]) for score in system["scores"].values()), default=0)
-
-
-def _range(values: Sequence[float]) -> str:
-    low, high = (f"{round(value):,}" for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
 
 
 def _number_of(count: int, what: str) -> str:

@@ -71,7 +71,11 @@ def _result(name: str, rows: Sequence[str], seeds: int, share: float, verdict: s
         "metrics": {metric: METRICS[metric].heading for metric in experiment.metrics},
         "systems": systems,
         "shown": experiment.rows(),
-        "models": {"base": {"updates": 9000.0, "minutes": 40.2, "machines": ["A, 2 cores, Linux"]}},
+        "models": {
+            name: {"preset": "p", "set": {}, "updates": updates, "epochs": 7.5, "minutes": 40.2, "dev perplexity": 22.2}
+            | {"machines": ["A, 2 cores, Linux"]}
+            for name, updates in (("base", 9000.0), ("dropout", None))
+        },
         "claims": claims,
         "figures": {"figure-5": {"title": "Learning curves"}},
         "heat maps": {"m": ["systems/m-seed1.heatmaps/3.svg"]},
@@ -133,7 +137,8 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     assert "| base | A C |" in page
     assert page.count("![") == 1  # the heat map; the figure has not been kept
     assert f"/{tmp_path.name}/luong2015-table1/systems-m-seed1.heatmaps-3.svg)" in page
-    assert "Trainings: 9,000 updates, 40 minutes each; A, 2 cores, Linux." in page
+    assert "| base | 9,000 | 7.50 | 40.2 | 22.20 |" in page
+    assert "Trained on: A, 2 cores, Linux." in page
 
 
 def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleType, tmp_path: Path) -> None:
