@@ -241,3 +241,201 @@ def test_texts_of_programs_and_subtitles_keep_every_byte() -> None:
         ),
     ):
         assert translated(kind, text.encode(), same, "en", "").decode() == text, kind
+
+
+OMEGAT = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE tmx SYSTEM "tmx11.dtd">
+<tmx version="1.1">
+  <header creationtool="OmegaT" o-tmf="OmegaT TMX" adminlang="EN-US" datatype="plaintext"
+    segtype="sentence" srclang="EN"/>
+  <body>
+{}  </body>
+</tmx>
+"""
+MEMOQ = """<?xml version="1.0" encoding="utf-8"?>
+<tmx version="1.4">\r
+  <header creationtool="MemoQ" segtype="sentence" adminlang="en-us" srclang="en" o-tmf="MemoQTM" datatype="unknown">\r
+    <prop type="defclient">A &amp; B</prop>\r
+  </header>\r
+  <body>
+{}  </body>
+</tmx>
+"""
+TMX_TEXTS = (
+    'A <bpt i="1">&lt;b&gt;</bpt>word<ept i="1">&lt;/b&gt;</ept> (and <hi type="i">one</hi>): “two”.',
+    "זהו משפט בעברית.",
+    'これは<ph x="1">{}</ph>の文です。次の文。',
+)
+
+
+@pytest.mark.parametrize("frame", [OMEGAT, MEMOQ, OMEGAT.replace("UTF-8", "UTF-16")])
+def test_memories_keep_everything_and_get_the_language(frame: str) -> None:
+    etree = pytest.importorskip("lxml.etree", reason="needs lxml")
+    done = '    <tu tuid="0"><tuv xml:lang="EN"><seg>ab</seg></tuv><tuv xml:lang="XX"><seg>cd &quot;</seg></tuv></tu>\n'
+    units = "".join(
+        f'    <tu>\n      <tuv xml:lang="EN">\n        <seg>{text}</seg>\n      </tuv>\n    </tu>\n'
+        for text in TMX_TEXTS
+    )
+    content = frame.format(done + units).encode("utf-16" if "UTF-16" in frame else "utf-8")
+    found = translated(".tmx", content, same, "en", "xx")
+    before, after = (text.decode("utf-16" if "UTF-16" in frame else "utf-8").splitlines() for text in (content, found))
+    new = [line for line in after if 'creationtool="Dragoman"' in line]
+    assert [line for line in after if line not in new] == before
+    segments = [etree.tostring(seg, encoding="unicode", with_tail=False) for seg in etree.fromstring(found).iter("seg")]
+    assert segments[2::2] == segments[3::2]
+    assert len(new) == len(TMX_TEXTS)
+
+
+XLIFF_UNITS = {
+    "a word processor": """<trans-unit id="{n}"><source xml:space="preserve">{text}</source></trans-unit>""",
+    "segments": """<trans-unit id="{n}" xml:space="preserve"><source>{text}</source><seg-source>
+<mrk mtype="seg" mid="{n}">{text}</mrk></seg-source><target/><note>n</note></trans-unit>""",
+    "a group": """<group id="g{n}"><context-group purpose="location"><context context-type="sourcefile">a.c</context>
+</context-group><trans-unit id="{n}" approved="no"><source>{text}</source><target></target></trans-unit></group>""",
+}
+XLIFF_TEXTS = (
+    'A <g id="1">word <g id="2">or</g></g> (<bpt id="3">&lt;i&gt;</bpt>one<ept id="3">&lt;/i&gt;</ept>: <x id="4"/>',
+    "זהו משפט <ph id='1'>%s</ph> בעברית.",
+    'これは<g id="1">日本語</g>の文です。次の文。',
+    "한국어 {0} 문장이다.",
+)
+
+
+@pytest.mark.parametrize("kind", XLIFF_UNITS)
+def test_units_of_translators_get_their_source(kind: str) -> None:
+    etree = pytest.importorskip("lxml.etree", reason="needs lxml")
+    units = "".join(XLIFF_UNITS[kind].format(n=n, text=text) for n, text in enumerate(XLIFF_TEXTS))
+    file = "<file original='a' source-language='en' target-language='xx'>"
+    content = (
+        '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" '
+        f"version='1.2'>{file}<body>{units}</body></file></xliff>\n"
+    )
+    root = etree.fromstring(translated(".xlf", content.encode(), same, "en", "xx"))
+    for unit in root.iter("{*}trans-unit"):
+        source = unit.find("{*}seg-source") if unit.find("{*}seg-source") is not None else unit.find("{*}source")
+        target = unit.find("{*}target")
+        assert " ".join("".join(target.itertext()).split()) == " ".join("".join(source.itertext()).split())
+        assert [(one.tag, one.attrib) for one in target.iter("*")][1:] == [
+            (one.tag, one.attrib) for one in source.iter("*")
+        ][1:]
+        assert target.get("state") == "needs-review-translation"
+    for target in root.iter("{*}target"):
+        target.getparent().remove(target)
+    original = etree.fromstring(content.encode())
+    for target in original.iter("{*}target"):
+        target.getparent().remove(target)
+    assert etree.tostring(root, method="c14n") == etree.tostring(original, method="c14n")
+
+
+SUBTITLES = {
+    "of a player.srt": """\ufeff1
+00:00:01,000 --> 00:00:02,500 X1:40 X2:600 Y1:20 Y2:50
+<font color="#ff0000">He said:
+“Run!”</font>
+
+2
+00:00:03,000 --> 00:00:04,000
+{\\an8}<i>זהו משפט</i>
+בעברית.
+
+
+""".replace("\n", "\r\n"),
+    "of a camera.srt": """1
+00:00:00,000 --> 00:00:00,033
+<font size="28">FrameCnt: 1, DiffTime: 33ms
+2024-01-01 10:00:00.000
+[iso: 100] [shutter: 1/60] Clouds</font>
+
+
+2
+00:00:00,033 --> 00:00:00,066
+これは日本語の
+文です。次の文。
+""",
+    "of a broadcast.vtt": """WEBVTT
+X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000
+
+REGION
+id:a
+width:40%
+
+STYLE
+::cue(b) {
+  color: red;
+}
+
+NOTE A note
+of two lines
+
+1
+00:00:01.000 --> 00:00:02.000 region:a align:left
+<v Ann>Come in,
+<b>please</b>.
+
+00:02.000 --> 00:03.000
+- Who?
+- <i>Me!</i>
+""",
+    "of a site.vtt": """WEBVTT
+Kind: captions
+Language: en
+
+00:00:00.160 --> 00:00:02.159 align:start position:0%
+\x20
+so<00:00:00.320><c> this</c><00:00:00.480><c> is</c>
+
+00:00:02.159 --> 00:00:02.169 align:start position:0%
+so this is
+\x20
+""",
+    "in ruby.vtt": """WEBVTT
+
+00:01.000 --> 00:02.000 vertical:rl
+<lang ja><ruby>漢<rt>かん</rt></ruby>字です。</lang>
+한국어 &amp; 문장.
+""",
+    "without empty lines.srt": """1
+00:00:01,000 --> 00:00:02,000
+♪ La la
+♪ la ♪
+2
+00:00:03,000 --> 00:00:04,000
+...and so
+on""".replace("\n", "\r"),
+}
+
+
+@pytest.mark.parametrize("name", SUBTITLES)
+def test_subtitles_as_programs_write_them_keep_every_byte(name: str) -> None:
+    content = SUBTITLES[name].encode()
+    assert translated(f".{name[-3:]}", content, same, "en", "en").decode() == content.decode()
+
+
+@pytest.mark.parametrize("language", ["de", "he", "ja", "ko"])
+def test_messages_of_an_office_program_keep_their_values(language: str) -> None:
+    path = Path("/usr/lib/libreoffice/share/wizards") / f"resources_{language}.properties"
+    if not path.exists():
+        pytest.skip("needs the messages of LibreOffice")
+    content = path.read_bytes()
+    values = [
+        dict(re.findall(r"(?m)^(\w+)=(.*)$", text.decode()))
+        for text in (content, translated(".properties", content, same, "en"))
+    ]
+    assert len(values[0]) > 500
+    assert values[0].keys() == values[1].keys()
+    for name, value in values[0].items():
+        shown = [
+            " ".join(json.loads(f'"{one}"').split())
+            for one in (value.replace('"', "'"), values[1][name].replace('"', "'"))
+        ]
+        assert shown[0] == shown[1], name
+
+
+def test_data_of_packages_keeps_every_value() -> None:
+    schema = pytest.importorskip("jsonschema_specifications", reason="needs the schemas of JSON Schema")
+    files = sorted(Path(schema.__file__).parent.glob("schemas/*/*.json"))
+    files += sorted((ROOT / "src" / "dragoman").glob("presets/*.yaml"))
+    assert len(files) > 6
+    for path in files:
+        content = path.read_bytes()
+        assert translated(path.suffix, content, same, "en") == content, path.name

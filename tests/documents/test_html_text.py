@@ -176,6 +176,7 @@ def test_spaces_between_elements_without_words_stay() -> None:
         "ab (<img>  <!-- x --> <wbr>) cd",
         "<img> <img> ab",
         "ab<sup>1</sup> <img>cd",
+        "ab (<img> cd)",
     ):
         assert translated_html(text, same) == text
 

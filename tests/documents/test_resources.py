@@ -51,6 +51,12 @@ def test_values_are_translated(kind: str) -> None:
         assert yaml.safe_load(translated(".yaml", before.encode(), same)) == yaml.safe_load(before)
 
 
+def test_values_with_an_anchor_or_a_tag_are_translated() -> None:
+    before = "a: &x ein Hund\nb: *x\nc: !!str &y\n  'zwei'\nd: !custom drei\n"
+    expected = 'a: &x "EIN HUND"\nb: *x\nc: !!str &y\n  "ZWEI"\nd: !custom drei\n'
+    assert translated(".yaml", before.encode()).decode() == expected
+
+
 def test_files_that_are_damaged_are_refused() -> None:
     with pytest.raises(InputError, match="the file is not JSON: Expecting"):
         translated(".json", b"{a}")

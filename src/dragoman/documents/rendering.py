@@ -193,6 +193,8 @@ class _Tag(NamedTuple):
     """How it is written where the translation has something else there; None where that makes no difference."""
     closing: str = ""
     """The end tag of an element that has no words, but characters (`following`)."""
+    preceding: str = ""
+    """What has to stand before it and what stands between."""
 
 
 class _Alone(NamedTuple):
@@ -276,7 +278,9 @@ class _Sentence:
         place = len(gap)
         for tag in reversed(begins):
             start = len(gap) - len(tag.between)
-            found = gap.endswith(tag.between) and (not tag.closing or first <= start <= place - len(tag.following))
+            found = gap.endswith(tag.preceding + tag.between) and (
+                not tag.closing or first <= start <= place - len(tag.following)
+            )
             place = max(first, min(place, start)) if found else place
             if found and tag.closing:
                 behind.append((place + len(tag.following), tag.closing))
@@ -350,6 +354,9 @@ class _Sentence:
             own = self._text[element.start : element.end]
             return _Tag(element.open, self._between(element.start, word), own, markup, element.close)
         between = self._between(element.end, word) if element.start == element.end else ""
+        preceding = self._text[element.start - 1 : element.start].strip()
+        if between and not between.strip() and preceding and not preceding.isalnum():
+            return _Tag(self._alone(element, ""), between, otherwise=f"{markup} ", preceding=preceding)
         if not between.strip():
             return _Tag(markup, "")
         shown = markup if between[0].isspace() else self._alone(element, "")

@@ -22,6 +22,7 @@ _NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~]\S*/\S*|#[0-9a-fA-F]{3,8
 _PLURAL = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """Messages of ICU with cases, whose keywords are no words."""
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_ANCHOR_OR_TAG = re.compile(r"(?:[&!]\S*\s+)+")
 _APPLE = re.compile(r'^[ \t]*(?:"(?:[^"\\]|\\.)*+"|\w+)[ \t]*=[ \t]*"(?P<value>(?:[^"\\]|\\.)*+)"[ \t]*;', re.MULTILINE)
 _PROPERTY = re.compile(
     r"^[ \t\f]*+(?![#!])(?:\\.|[^\\\s=:])++[ \t\f]*+[=: ][ \t\f]*+(?P<value>(?:\\(?:\r\n|.|\n)|[^\\\r\n])*+)",
@@ -88,12 +89,10 @@ def _yaml_values(roots: list[yaml.Node], text: str) -> Iterator[_Value]:
             waiting += [value for _, value in node.value]
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
-        elif (
-            isinstance(node, yaml.ScalarNode)
-            and node.tag == "tag:yaml.org,2002:str"
-            and text[node.start_mark.index] not in "&!"
-        ):
+        elif isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:str":
             start, end = node.start_mark.index, node.end_mark.index
+            named = _ANCHOR_OR_TAG.match(text, start, end)
+            start = start if named is None else named.end()
             block = node.style in ("|", ">")
             tail = "\n" if block and text[start:end].endswith("\n") else ""
             yield _plain(start, end, node.value, partial(_quoted, tail))
