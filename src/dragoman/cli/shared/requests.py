@@ -27,8 +27,8 @@ KINDS: dict[str, Callable[[str], Any]] = {
 
 def find_request(name: str) -> type[Request]:
     """The request of a dotted name."""
-    place, _, last = name.rpartition(".")
-    schema: type[Request] = getattr(importlib.import_module(place), last)
+    module, _, last = name.rpartition(".")
+    schema: type[Request] = getattr(importlib.import_module(module), last)
     return schema
 
 
