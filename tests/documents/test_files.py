@@ -25,6 +25,7 @@ def test_texts_say_where_they_stand() -> None:
     xliff = f'<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">{unit}</xliff>'
     for kind, text, expected in (
         (".srt", "1\n00:01 --> 00:02\nA.\n\n2\n00:03 --> 00:04\nB.\n", ["line 3", "line 7"]),
+        (".srt", "1\r00:01 --> 00:02\rA.\r\r2\r\n00:03 --> 00:04\r\nB.\r\n", ["line 3", "line 7"]),
         (".md", "# a\n\nb\nc\n\n> d", ["line 1", "line 3", "line 6"]),
         (".yaml", "x: a\ny:\n  - b\n", ["line 1", "line 3"]),
         (".po", '#: x\nmsgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n', ["line 1", "line 5"]),

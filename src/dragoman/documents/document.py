@@ -91,7 +91,7 @@ def line_places(text: str, starts: Iterable[int]) -> list[str]:
     found: list[str] = []
     line, place = 1, 0
     for start in starts:
-        line += text.count("\n", place, start)
+        line += text.count("\n", place, start) + text.count("\r", place, start) - text.count("\r\n", place, start)
         place = start
         found.append(f"line {line}")
     return found
