@@ -144,6 +144,13 @@ def test_a_line_in_utf8_text_that_is_not_is_refused(tmp_path: Path) -> None:
         read(files)
 
 
+def test_candidates_are_shown_of_a_line_with_tabs_and_marks_of_direction(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes("Attention\tתשומת\u200f לב\n".encode("cp1255"))
+    with pytest.raises(InputError, match=r"cp1255 \(Attention תשומת לב\)"):
+        list(read_pairs([[path]]))
+
+
 def test_text_that_is_not_in_the_encoding_is_refused(tmp_path: Path) -> None:
     files = corpus(tmp_path, KOREAN, "cp949")
     with pytest.raises(InputError, match=r"a\.tgt: byte 0x.. after line 0 is not cp932; --encoding NAME decides"):

@@ -99,6 +99,10 @@ def test_a_sheet_of_opendocument_without_its_comments(tmp_path: Path) -> None:
     assert pairs == [("a b c", "나")]
     assert said[1] == f"{path}: 1 of 2 records left out: 1 without ko"
     assert next(read_pairs([[path]])).origin == f"{path}, One!3"
+    content = ods_content(*[cells("en", "ko") + far, cells("a", "나") + far])
+    assert read(ods(path, content))[1] == [
+        f"{path}: source en, target ko, of the columns en, ko; --columns SOURCE TARGET chooses others"
+    ]
 
 
 def bomb() -> bytes:

@@ -27,6 +27,9 @@ _OTHERS = ("cp949", "cp932", "euc_jp", "gb18030", "big5", "cp1251", "cp1253", "c
 CANDIDATES = (*_OTHERS, *_LATIN)
 """The names of Python; cp949 and cp932 hold EUC-KR and Shift_JIS, each cp125x nearly the whole of an ISO 8859."""
 
+_DIRECTION = re.compile("[\u061c\u200c-\u200f]")
+"""Marks of the direction of text, which are seen by nobody."""
+
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
@@ -161,7 +164,7 @@ def undecodable(line: UndecodableLine) -> InputError:
         except UnicodeDecodeError:
             continue
         start = max(0, len(line.raw[: line.first].decode(name, "replace")) - 10)
-        part = text[start : start + 20].strip()
+        part = " ".join(_DIRECTION.sub("", text[start : start + 20]).split())
         if part.isprintable() and not any(f"({part})" in other for other in shown):
             shown.append(f"{name} ({part})")
     hint = f"; give --encoding NAME: {', '.join(shown[:6])}" if shown else "; convert the file, for example with iconv"

@@ -79,8 +79,12 @@ def open_spreadsheet(path: Path, file: BinaryIO, reading: Reading, sheets: Calla
 
 
 def _filled(rows: _Rows) -> _Rows | None:
-    """The rows of a sheet that have text; None where there are none."""
-    filled = ((place, row) for place, row in rows if any(cell and cell.strip() for cell in row))
+    """The rows of a sheet that have text, without the empty cells at their ends; None where there are none."""
+    trimmed = (
+        (place, row[: 1 + max((at for at, cell in enumerate(row) if cell and cell.strip()), default=-1)])
+        for place, row in rows
+    )
+    filled = ((place, row) for place, row in trimmed if row)
     first = next(filled, None)
     return None if first is None else chain([first], filled)
 
