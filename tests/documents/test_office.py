@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.documents.document import Languages
+from dragoman.documents.files import open_document
 from tests.documents.translators import part, reversed_words, same, translated, with_parts
 
 pytest.importorskip("lxml", reason="needs lxml")
@@ -96,6 +98,12 @@ def test_everything_of_a_paragraph_stays_in_its_place() -> None:
     assert "EIN MANN." in found
     words = set(re.findall(r"<w:t>([^<]*[a-zäöü][^<]*)</w:t>", found))
     assert words == {"«Name»"}
+
+
+@pytest.mark.parametrize(("name", "is_tracked"), [("an insertion", True), ("a picture", False)])
+def test_tracked_changes_are_seen(name: str, is_tracked: bool) -> None:
+    content = _with_body(f"<w:p>{PARAGRAPHS[name]}</w:p>")
+    assert open_document(".docx", content, Languages()).is_tracked == is_tracked
 
 
 def _paragraphs(body: str) -> list[str]:

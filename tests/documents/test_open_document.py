@@ -8,6 +8,8 @@ import zipfile
 
 import pytest
 
+from dragoman.documents.document import Languages
+from dragoman.documents.files import open_document
 from dragoman.errors import InputError
 from tests.documents.translators import part, reversed_words, same, translated, with_parts
 
@@ -105,6 +107,10 @@ def test_formulas_comments_deletions_and_code_stay() -> None:
     style = '<style:style style:name="P1" style:parent-style-name="Preformatted_20_Text"/>'
     expected = cells.replace("<text:p>ab<", "<text:p>AB<", 1).replace("<text:p>c<", "<text:p>C<")
     assert _body(translated(".ods", _content(cells, style))) == expected
+    assert open_document(".ods", _content(cells, style), Languages()).is_tracked
+    assert not open_document(
+        ".ods", _content(cells.replace("tracked-changes", "section"), style), Languages()
+    ).is_tracked
 
 
 def test_encrypted_files_are_refused() -> None:

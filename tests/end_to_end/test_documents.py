@@ -63,6 +63,21 @@ def test_a_document_is_translated_in_python(light: Path, tmp_path: Path) -> None
         dragoman.translate_file(light, tmp_path / "a.xyz", tmp_path / "b.xyz")
 
 
+def test_subtitles_in_another_encoding_become_utf_8(light: Path, tmp_path: Path, capsys: Said) -> None:
+    given, written = tmp_path / "a.srt", tmp_path / "b.srt"
+    text = "1\r\n00:00:01,000 --> 00:00:02,000\r\nab 가나 c\r\n"
+    given.write_bytes(text.encode("cp949"))
+    assert _translate(light, given, "-o", written, "--encoding", "euc-kr") == 0
+    assert f"{given}: read as euc_kr, written as UTF-8" in capsys.readouterr().err
+    assert written.read_bytes().decode().startswith("1\r\n00:00:01,000 --> 00:00:02,000\r\nAB ")
+    first = written.read_bytes()
+    dragoman.translate_file(light, given, written, encoding="cp949")
+    assert written.read_bytes() == first
+    given.write_bytes(text.replace("가나", "가나다라마바사아자차카타파하" * 3).encode("cp949"))
+    assert _translate(light, given, "-o", written) == 0
+    assert f"{given}: read as cp949, written as UTF-8 (Korean, " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("prepare", "words", "message"),
     [
@@ -70,6 +85,9 @@ def test_a_document_is_translated_in_python(light: Path, tmp_path: Path) -> None
         (b"PK", ["a.docx", "-o", "b.docx"], "a.docx: the file is not a Word document, or is damaged"),
         (b"<p>1", ["a.html", "-o", "b.html"], "a.html: has no text to translate"),
         (b"<p>\xff", ["a.html", "-o", "b.html"], "a.html: the file is not UTF-8"),
+        ("1\n가".encode("cp949"), ["a.srt", "-o", "b.srt"], "a.srt:2: "),
+        (b"1\n\x81", ["a.srt", "-o", "b.srt", "--encoding", "cp949"], "a.srt: byte 3 is not cp949"),
+        (b"1\n\x81", ["a.srt", "-o", "b.srt", "--encoding", "x"], "--encoding x: not a known encoding"),
         (b"<p>a", ["a.html"], "a.html is written as a document of the same kind; name it with --output NAME.html"),
         (b"<p>a", ["a.html", "-o", "b.docx"], "a.html is written as a document of the same kind"),
         (b"<p>a", ["a.html", "-o", "a.html"], "a.html: is both an input and an output"),

@@ -32,6 +32,7 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PROPERTIES = "docProps/core.xml"
 _FORMATTED = re.compile(r"(html)?(source)?code|(html)?preformatted(text)?|macrotext", re.IGNORECASE)
 """Names of styles of code."""
+_TRACKED = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
 _TRANSLATED_FIELDS = ("HYPERLINK", "TOC")
 
 
@@ -173,7 +174,8 @@ def _document(
             write_one(translated)
         return archive.written({name: roots[name] for name, _, _ in found})
 
-    return Document([markup for _, _, markup in found], texts_alone(write), places)
+    is_tracked = any(True for root in roots.values() for _ in root.iter(*_TRACKED))
+    return Document([markup for _, _, markup in found], texts_alone(write), places, is_tracked=is_tracked)
 
 
 def _in_order(name: str) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ _MANIFEST = "META-INF/manifest.xml"
 _WRAPPERS = frozenset(f"{_TEXT}{name}" for name in ("span", "a", "meta", "meta-field"))
 _BREAKS = frozenset(f"{_TEXT}{name}" for name in ("tab", "line-break"))
 _NO_WORDS = frozenset(("note", "s", "soft-page-break", "annotation", "annotation-end", "frame", "ruby"))
-_UNTRANSLATED = frozenset((f"{_OFFICE}annotation", f"{_TEXT}tracked-changes"))
+_TRACKED = f"{_TEXT}tracked-changes"
+_UNTRANSLATED = frozenset((f"{_OFFICE}annotation", _TRACKED))
 _CODE = re.compile(r"preformatted(_20_)?text|source(_20_)?(code|text)|(\w+-)?codeblock", re.IGNORECASE)
 
 
@@ -64,7 +65,9 @@ def read_open_document(content: bytes, languages: Languages) -> Document:
             text.element.getparent().attrib.pop(f"{_OFFICE}string-value", None)
         return archive.written({name: roots[name] for name, _ in found})
 
-    return Document([text.inline.markup for _, text in found], texts_alone(write), places)
+    texts = [text.inline.markup for _, text in found]
+    is_tracked = any(len(changes) for changes in roots["content.xml"].iter(_TRACKED))
+    return Document(texts, texts_alone(write), places, is_tracked=is_tracked)
 
 
 def _is_translated(element: Element) -> bool:

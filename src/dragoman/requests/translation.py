@@ -231,7 +231,12 @@ class TranslationRequest(Request, kw_only=True):
         *UNKNOWN_RULES,
         Rule(("constraints", "glossary"), given("sample"), "{option} requires beam search; leave {sample} out"),
         too_many_files("memory"),
-        Rule(("columns", "encoding"), lacking("memory"), "{option} requires {memory}: it is about its files"),
+        Rule(("columns",), lacking("memory"), "{option} requires {memory}: it is about its files"),
+        Rule(
+            ("encoding",),
+            lambda values: not values["memory"] and not _is_document(values),
+            "{option} requires {memory} or a document: it is about these files",
+        ),
         *ENSEMBLE_RULES,
         Rule(
             ("paragraphs",),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
+from dragoman.corpora.encodings import find_encoding, require_encoding, undecodable
 from dragoman.documents.document import Document, Languages
 from dragoman.documents.files import open_document
 from dragoman.documents.translation import TranslatedDocument, sentences_in, translate_document
@@ -15,7 +17,7 @@ from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import open_models
 from dragoman.stored_files import read_regular
 from dragoman.text.document_names import DOCUMENTS, document_kind
-from dragoman.text.lines import not_found, replace_file
+from dragoman.text.lines import UndecodableLine, not_found, read_lines, replace_file
 from dragoman.translation.translator import Translator
 from dragoman.workflows.loading import load
 from dragoman.workflows.translation import (
@@ -35,6 +37,8 @@ UNSURE = 0.5
 """Confidence below which a sentence is unsure."""
 MOST_UNSURE = 20
 """Unsure sentences that are listed."""
+_ANY_ENCODING = (".md", ".srt")
+"""Kinds of documents that neither say their encoding nor have a certain one."""
 
 
 def translate_document_file(request: TranslationRequest) -> None:
@@ -46,16 +50,18 @@ def translate_document_file(request: TranslationRequest) -> None:
     """
     console = Console(quiet=request.general.quiet)
     path = Path(request.files.input)
-    _opened(path, Languages())  # refuses a damaged file before a model is loaded
+    content = _content(path, request.corpora.encoding, console)
+    if _opened(path, content, Languages()).is_tracked:  # a damaged file is refused before a model is loaded
+        console.info(f"{path}: has tracked changes: insertions are translated, deleted text stays")
     shortlist = not request.searching.no_shortlist
     models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
     translator = requested_translator(request, models)
     text = models.first.config.text
     languages = Languages(text.source.language or "", text.target.language or "")
-    sentences = sentences_in(_opened(path, languages), translator, languages.source)
+    sentences = sentences_in(_opened(path, content, languages), translator, languages.source)
     for _ in checked_lines(sentences, path, request.runs[0], models.first):
         pass
-    translated = _translated(path, translator, languages, console)
+    translated = _translated(path, content, translator, languages, console)
     with replace_file(request.files.output, binary=True) as file:
         file.write(translated.content)
     warn_of_searched_again(sum(one.searched_again for one in translated.sentences), len(translated.sentences))
@@ -75,6 +81,7 @@ def translate_file(
     *,
     source: str | None = None,
     target: str | None = None,
+    encoding: str | None = None,
 ) -> TranslatedDocument:
     """Translate a document to another file of the same kind, which its name says.
 
@@ -83,6 +90,7 @@ def translate_file(
         document: the file; `dragoman translate --help` lists the kinds.
         output: where the translation goes; it appears when it is complete.
         source, target: codes of the languages; None for those of the run, if a folder is given, else for unknown ones.
+        encoding: of subtitles or Markdown that are not UTF-8; None to recognise it where it is clear.
 
     Returns:
         the translated document, with the number of its sentences and words and the translation of each.
@@ -97,23 +105,25 @@ def translate_file(
     >>> Path("page.upper.html").read_text(), found.segments
     ('<p>AB <b>C</b></p>', 1)
     """
-    path = Path(document)
-    _opened(path, Languages())
+    path, console = Path(document), Console(quiet=True)
+    content = _content(path, encoding, console)
+    _opened(path, content, Languages())
     if not isinstance(translator, Translator):
         translator = load(translator)
         text = translator.languages
         source, target = source or text[0], target or text[1]
-    translated = _translated(path, translator, Languages(source or "", target or ""), Console(quiet=True))
+    translated = _translated(path, content, translator, Languages(source or "", target or ""), console)
     with replace_file(output, binary=True) as file:
         file.write(translated.content)
     return translated
 
 
-def _opened(path: Path, languages: Languages) -> Document:
-    """The document of a file.
+def _content(path: Path, encoding: str | None, console: Console) -> bytes:
+    """The content of a document, as UTF-8 where its kind has no encoding of its own and that of the file is known.
 
     Raises:
-        InputError: its kind is not known, it cannot be read, or it is too large.
+        InputError: it is no document, cannot be read, is too large, or is not text in the given encoding.
+        ConfigError: there is no such encoding.
     """
     kind = document_kind(path)
     if kind is None:
@@ -126,19 +136,51 @@ def _opened(path: Path, languages: Languages) -> Document:
         raise not_found(path) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if kind not in _ANY_ENCODING:
+        return content
+    found = find_encoding(path, encoding and require_encoding(encoding))
+    if found is None:
+        for _ in read_lines(path, _refuse):
+            pass
+        return content
+    if found.name.startswith("utf"):
+        return content
+    try:
+        text = content.decode(found.name)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start + 1} is not {found.name}") from None
+    told = "" if found.told is None else f" ({found.told}); --encoding NAME chooses another"
+    console.info(f"{path}: read as {found.name}, written as UTF-8{told}")
+    return text.encode()
+
+
+def _refuse(line: UndecodableLine) -> NoReturn:
+    raise undecodable(line)
+
+
+def _opened(path: Path, content: bytes, languages: Languages) -> Document:
+    """The document of a file with some content.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    kind = document_kind(path)
+    assert kind is not None
     try:
         return open_document(kind, content, languages)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _translated(path: Path, translator: Translator, languages: Languages, console: Console) -> TranslatedDocument:
-    """Translate the document of a file.
+def _translated(
+    path: Path, content: bytes, translator: Translator, languages: Languages, console: Console
+) -> TranslatedDocument:
+    """Translate the document of a file with some content.
 
     Raises:
         InputError: it has no text.
     """
-    document = _opened(path, languages)
+    document = _opened(path, content, languages)
     total = len(set(sentences_in(document, translator, languages.source)))
     if not total:
         raise InputError(f"{path}: has no text to translate")
