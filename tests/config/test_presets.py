@@ -88,11 +88,11 @@ def test_each_row_of_luongs_ablation_changes_what_its_name_says() -> None:
     assert [(row.training.epochs, row.training.schedule.start) for row in rows] == [(10, 5)] * 2 + [(12, 8)] * 3
 
 
-def test_luongs_weights_align_the_word_read_but_for_the_location_score() -> None:
+def test_luongs_presets_measure_which_word_their_weights_align() -> None:
     for name in preset_names():
         config = load_preset(name).model
         if name.startswith("luong2015") and config.decoder.context == "attended":
-            assert (config.attention.aligned_word == "read") == (config.attention.score != "location"), name
+            assert config.attention.aligned_word == "measured", name
             assert name.split("-")[-1] in config.attention.score
             assert config.attention.scope in name or name == "luong2015-location"
 

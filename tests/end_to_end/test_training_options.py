@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,35 @@ def test_a_model_that_is_not_guided_finds_its_own_links(
     run_folder: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _linked_with_the_first(run_folder, corpus, capsys) < 0.7
+
+
+def test_the_word_that_weights_align_is_measured_when_training_ends(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, settings = tmp_path / "run", ["training.validation.metric=perplexity", "training.epochs=8"]
+    assert train(out, settings=["model.attention.aligned_word=measured", *settings]) == 0
+    [said] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("attention: ")]
+    pattern = (
+        r"attention: .* the word (\w+); of (\d+) links of the dev set (\d+) are right .* (\d+) for the word just read"
+    )
+    match = re.fullmatch(pattern, said)
+    assert match
+    chosen, links, predicted, read = match[1], *map(int, match.groups()[1:])
+    assert links >= max(predicted, read) > min(predicted, read)
+    assert chosen == ("read" if read > predicted else "predicted")
+    assert RunFolder.open(out).load_config().model.attention.aligned_word == chosen
+    more = ["training.epochs=9", "model.attention.aligned_word=measured"]
+    assert main(["train", "--out", str(out), "--resume", "--quiet", "--threads", "1", "--set", *more]) == 0
+    assert RunFolder.open(out).load_config().model.attention.aligned_word == chosen
+
+
+def test_weights_that_are_guided_are_not_measured(
+    train: Train, alignment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["training.epochs=0.2", "model.attention.aligned_word=measured", *GUIDED]
+    assert train(tmp_path / "run", "--alignments", str(alignment), settings=settings) == 0
+    assert "attention: " not in capsys.readouterr().err
+    assert RunFolder.open(tmp_path / "run").load_config().model.attention.aligned_word == "predicted"
 
 
 def test_the_links_are_in_the_run_so_that_it_goes_on_without_the_file(

@@ -55,6 +55,20 @@ def train_ibm1(pairs: Pairs, source_size: int, target_size: int) -> TranslationT
     return _most_probable_first(source[real], pairs_of_words[real] % target_size, probabilities[real])
 
 
+def mutual_translations(
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]], source_size: int, target_size: int, least: float
+) -> set[tuple[int, int]]:
+    """Word pairs (source, target) whose probability is at least `least` in both directions."""
+    forward = _likely(train_ibm1(pairs, source_size, target_size), least)
+    backward = _likely(train_ibm1([(target, source) for source, target in pairs], target_size, source_size), least)
+    return {(source, target) for source, target in forward if (target, source) in backward}
+
+
+def _likely(table: TranslationTable, least: float) -> set[tuple[int, int]]:
+    likely = table.probabilities >= least
+    return set(zip(table.source[likely].tolist(), table.target[likely].tolist(), strict=True))
+
+
 def list_translations(
     table: TranslationTable, source_size: int, most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -260,10 +260,10 @@ class AttentionConfig(Section):
         bool, doc("additive and concat scores: add the accumulated weights of a position as input (Tu et al. 2016)")
     ] = False
     aligned_word: Annotated[
-        Literal["predicted", "read"],
+        Literal["predicted", "read", "measured"],
         doc(
             "target word that the weights of a step align: the predicted one (Bahdanau 2015), or the one just read "
-            "(a footnote of Luong 2015, for content-based scores)"
+            "(a footnote of Luong 2015, for content-based scores); measured: found on the dev set when training ends"
         ),
     ] = "predicted"
 

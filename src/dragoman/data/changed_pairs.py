@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.ibm1 import TranslationTable, train_ibm1
+from dragoman.alignment.ibm1 import mutual_translations
 from dragoman.config.schema import ChangesConfig
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.changes import CHANGES, LineChange, add_typing_errors
@@ -65,9 +65,8 @@ class WordLinks:
             word for word in words[0] if len(word) >= 4 and word.isalpha() and alphabets[1].issuperset(word)
         ]
         sizes = len(words[0]), len(words[1])
-        forward = _likely(train_ibm1(pairs, *sizes))
-        backward = _likely(train_ibm1([(right, left) for left, right in pairs], *reversed(sizes)))
-        self._likely = {(left, right) for left, right in forward if (right, left) in backward and left not in frequent}
+        likely = mutual_translations(pairs, *sizes, LIKELY)
+        self._likely = {(left, right) for left, right in likely if left not in frequent}
 
     def new_word(self, draw: random.Random) -> str:
         """A word of parts of others, mostly with a capital like a name; "" where the sides have no common letters."""
@@ -106,11 +105,6 @@ def _sample(store: Store, source: TextSide, target: TextSide) -> Iterator[tuple[
     step = max(1, len(store) // SAMPLE)
     for row in islice(range(0, len(store), step), SAMPLE):
         yield source.decode_masked(store.source_ids(row)), target.decode_masked(store.target_ids(row))
-
-
-def _likely(table: TranslationTable) -> set[tuple[int, int]]:
-    likely = table.probabilities >= LIKELY
-    return set(zip(table.source[likely].tolist(), table.target[likely].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

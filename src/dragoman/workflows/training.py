@@ -49,6 +49,7 @@ from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_bat
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
+from dragoman.workflows.aligned_word import settle_aligned_word
 from dragoman.workflows.calibration import calibrate
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_empty_references, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel
@@ -300,6 +301,8 @@ def _settled(config: Config, saved: Config) -> Config:
     """The configuration with what a new run settles when it begins, as the saved one has it."""
     if config.training.precision == "auto":
         config = override(config, [f"training.precision={saved.training.precision}"])
+    if config.model.attention.aligned_word == "measured":
+        config = override(config, [f"model.attention.aligned_word={saved.model.attention.aligned_word}"])
     if config.training.validation.tokenizer == "auto":
         config = override(config, [f"training.validation.tokenizer={saved.training.validation.tokenizer}"])
     if config.model.attention.reference_length is not None:
@@ -381,13 +384,16 @@ def _train(
 
     if new is None:
         publish_run(ranks, config, folder)
-    validators = _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared)
+    dev_store = Store.open(folder.dev_data, prepared.vocabularies)
+    validators = _validators(config, dev, dev_store, prepared)
     workload = None if config.training.minutes is None else _workload(config, prepared, mix)
     beginning = None if new is None else Beginning(partial(take_place, new), validate_first=trained is not None)
     task = TrainingTask(model, batches, config.training, validators, workload)
     result = train_model(task, folder, execution, beginning)
     folder = new.folder if new else folder  # a new run has taken its place
     run = open_run(folder.path, device=device)
+    if settle_aligned_word(run.config, run.model(), prepared.store, dev_store, folder, console):
+        run = open_run(folder.path, device=device)
     calibrate(run, dev)
     write_run_report(run, dev)
     return TrainedRun(folder, result)

@@ -1,0 +1,112 @@
+"""Which word do the weights of a step align? Measured on the dev set when a training ends (`aligned_word: measured`).
+
+Luong et al. 2015 take them for the word just read (section 5.3, footnote), Bahdanau et al. 2015 for the word that is
+predicted. Which of the two is true of a model is decided by its training (docs/lab-book/2026-11-recipe.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dragoman.alignment.ibm1 import mutual_translations
+from dragoman.config.building import override
+from dragoman.config.schema import Config
+from dragoman.data.batches import Budget, batch_ids
+from dragoman.data.store import Store
+from dragoman.model.translation import TranslationModel
+from dragoman.progress import Console
+from dragoman.runs.layout import RunFolder
+
+PAIRS, LONGEST = 20_000, 60
+"""Pairs of the training text, and their segments a side at most, that the links are learnt from."""
+LINES = 400
+"""Pairs of the dev set at most."""
+LIKELY = 0.2
+"""Probability from which on a segment translates another, in both directions."""
+FEWEST = 50
+"""Links that decide at least."""
+
+Reading = Literal["predicted", "read"]
+
+
+class Readings(NamedTuple):
+    """How many links of segments that surely translate each other have the largest weight of a step."""
+
+    links: int
+    predicted: int
+    """If the weights of a step are those of the word that it predicts."""
+    read: int
+    """If they are those of the word that it has just read."""
+
+    @property
+    def better(self) -> Reading:
+        """The reading with more links; the predicted word if there are too few, or as many."""
+        return "read" if self.links >= FEWEST and self.read > self.predicted else "predicted"
+
+
+def settle_aligned_word(
+    config: Config, model: TranslationModel, text: Store, dev: Store, folder: RunFolder, console: Console
+) -> bool:
+    """Measure which word the weights of a trained model align, print it, and write it into the run's configuration.
+
+    Guided weights are taught to align the predicted word, which is then not measured.
+
+    Args:
+        config: that of the run.
+        model: the trained model.
+        text, dev: the stored training text and dev set.
+
+    Returns:
+        whether the configuration was written.
+    """
+    if config.model.attention.aligned_word != "measured":
+        return False
+    found: Reading = "predicted"
+    if config.model.decoder.context == "attended" and not config.training.guided_alignment:
+        readings = measure_readings(model, text, dev)
+        found = readings.better
+        console.info(
+            f"attention: weights are taken for the word {found}; of {readings.links:,} links of the dev set "
+            f"{readings.predicted:,} are right for the word predicted, {readings.read:,} for the word just read"
+        )
+    folder.save_config(override(config, [f"model.attention.aligned_word={found}"]))
+    return True
+
+
+def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readings:
+    """Count links of the dev set by both readings of the attention weights of forced decoding.
+
+    A link joins two segments that translate each other with a probability of at least `LIKELY` in both directions, by
+    IBM model 1 on the training text, and that no other segments of their pair translate.
+    """
+    pairs = [pair for pair in _spread(text, PAIRS) if max(map(len, pair)) <= LONGEST]
+    likely = mutual_translations(pairs, model.source.num_embeddings, model.target.num_embeddings, LIKELY)
+    sources, targets = map(list, zip(*_spread(dev, LINES), strict=True))
+    links = predicted = read = 0
+    for batch in batch_ids(sources, targets, Budget("sentences", 50), source_eos=model.source_eos):
+        weights = model.force(batch).weights
+        assert weights is not None
+        best = weights.argmax(dim=2).cpu().numpy()  # [B, T, S] -> [B, T]
+        for row, index in enumerate(batch.indices.tolist()):
+            linked = _links(sources[index], targets[index], likely)
+            places = np.array(linked, np.int64).reshape(-1, 2)
+            links += len(places)
+            predicted += int((best[row, places[:, 1]] == places[:, 0]).sum())
+            read += int((best[row, places[:, 1] + 1] == places[:, 0]).sum())
+    return Readings(links, predicted, read)
+
+
+def _spread(store: Store, most: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Pairs of a store, evenly spread."""
+    for row in np.unique(np.linspace(0, len(store) - 1, most).astype(int)).tolist():
+        yield store.source_ids(row), store.target_ids(row)
+
+
+def _links(source: Sequence[int], target: Sequence[int], likely: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    links = [(i, j) for i, left in enumerate(source) for j, right in enumerate(target) if (left, right) in likely]
+    sources, targets = Counter(i for i, _ in links), Counter(j for _, j in links)
+    return [(i, j) for i, j in links if sources[i] == 1 and targets[j] == 1]
