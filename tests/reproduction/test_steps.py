@@ -106,6 +106,15 @@ def test_what_is_done_is_told_without_running_anything(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+def test_a_training_without_its_weights_is_done_for_pages_only(tmp_path: Path) -> None:
+    trains = "import sys; open(sys.argv[1], 'w').close()"
+    plan = [Step("train", (trains, "model"), Path("model"), resumable=(trains, "model")), _append("b", ("train",))]
+    run_steps(plan[:1], tmp_path, jobs=1, console=QUIET)
+    (tmp_path / "model").unlink()
+    assert steps_done(plan, tmp_path) == {}
+    assert list(steps_done(plan, tmp_path, without_weights=True)) == ["train"]
+
+
 def test_a_training_that_was_interrupted_is_resumed_from_its_states(tmp_path: Path) -> None:
     begins = "import os, sys; os.makedirs('run/checkpoints'); open('run/run.json', 'w'); sys.exit(1)"
     resumes = "open('run/weights', 'w').write('resumed')"

@@ -113,7 +113,7 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
         if not plan.can_be_measured(experiment.systems[name], 1):
             console.info(f"{experiment.systems[name].label}: needs {experiment.systems[name].seeds} seeds, is left out")
     if request.pages_only:
-        outcomes = steps_done(steps, folder)
+        outcomes = steps_done(steps, folder, without_weights=True)
     else:
         console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
         outcomes = run_steps(steps, folder, jobs=request.jobs, device=request.device, console=console)

@@ -105,8 +105,11 @@ def run_steps(
     return outcomes
 
 
-def steps_done(steps: Sequence[Step], folder: Path) -> dict[str, Outcome]:
+def steps_done(steps: Sequence[Step], folder: Path, *, without_weights: bool = False) -> dict[str, Outcome]:
     """The outcomes of the steps that need not be run any more.
+
+    Args:
+        without_weights: count trainings whose weights are gone, too, as for pages that show what they were.
 
     Raises:
         RunError: an output exists that a step of another command made, or that no step made.
@@ -120,7 +123,11 @@ def steps_done(steps: Sequence[Step], folder: Path) -> dict[str, Outcome]:
         if (
             record
             and record["state"] == "done"
-            and ((folder / step.output).exists() or _is_spent(step, steps, outcomes))
+            and (
+                (folder / step.output).exists()
+                or (without_weights and step.resumable)
+                or _is_spent(step, steps, outcomes)
+            )
         ):
             outcomes[step.name] = Outcome("done", record["seconds"], machine=record["machine"])
     return outcomes
