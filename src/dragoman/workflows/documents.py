@@ -140,8 +140,11 @@ def _content(path: Path, encoding: str | None, console: Console) -> bytes:
         return content
     found = find_encoding(path, encoding and require_encoding(encoding))
     if found is None:
-        for _ in read_lines(path, _refuse):
-            pass
+        try:
+            content.decode()
+        except UnicodeDecodeError:  # the line says in which encodings it can be read
+            for _ in read_lines(path, _refuse):
+                pass
         return content
     if found.name.startswith("utf"):
         return content
@@ -149,8 +152,8 @@ def _content(path: Path, encoding: str | None, console: Console) -> bytes:
         text = content.decode(found.name)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start + 1} is not {found.name}") from None
-    told = "" if found.told is None else f" ({found.told}); --encoding NAME chooses another"
-    console.info(f"{path}: read as {found.name}, written as UTF-8{told}")
+    how = "" if found.told is None else f" ({found.told}); --encoding NAME chooses another"
+    console.info(f"{path}: read as {found.name}, written as UTF-8{how}")
     return text.encode()
 
 
