@@ -239,7 +239,9 @@ function travel(direction) {
   const place = project[direction]();
   if (place === null) return;
   const isOpenAgain = ({ taught, confirmed }, index) => taught && confirmed && !project.segments[index].confirmed;
-  translation.withdraw(before.filter(isOpenAgain)).then(() => translation.teach());
+  const untaught = before.filter(isOpenAgain);
+  if (untaught.length) translation.withdraw(untaught);
+  if (direction === "redo") translation.teach();
   open(place, project.segments[place].target.length);
 }
 
