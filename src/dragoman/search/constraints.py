@@ -264,14 +264,11 @@ class StepConstraints:
 
     def _best_of_each_kind(self, log_probabilities: NDArray[np.float32], wanted: int) -> NDArray[np.int64]:
         """[R, V] -> [R, k] the `wanted` best symbols of each kind: as many as may compete after each outcome."""
-        best = []
-        of_kinds = self.batch.kinds if self.states else np.zeros(len(self.batch.blocked), np.int64)
-        for kind in range(int(of_kinds.max()) + 1):
-            members = np.flatnonzero(of_kinds == kind)
-            count = min(wanted, len(members))
-            if not count:
-                continue
-            best.append(members[np.argpartition(log_probabilities[:, members], -count, axis=1)[:, -count:]])
+        if not self.states:
+            return _largest(log_probabilities, wanted)
+        kinds = range(int(self.batch.kinds.max()) + 1)
+        members = (np.flatnonzero(self.batch.kinds == kind) for kind in kinds)
+        best = [each[_largest(log_probabilities[:, each], wanted)] for each in members if len(each)]
         return np.concatenate(best, axis=1)
 
     def _own_ids(self) -> NDArray[np.int64]:
@@ -337,6 +334,12 @@ class StepConstraints:
             ]
             met[row], missing[row] = zip(*progress, strict=True)
         return met, missing
+
+
+def _largest(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """[R, V] -> [R, k] the columns of the `count` largest values of each row, or of all of them."""
+    count = min(count, values.shape[1])
+    return np.argpartition(values, -count, axis=1)[:, -count:]
 
 
 def _repeated(line: list[int], n: int) -> Iterator[int]:

@@ -398,27 +398,32 @@ class Translator:
         # A shortlist may lack constrained words; and samples are drawn from the whole vocabulary.
         full_vocabulary = constrained or self._sampling is not None
         lines = checked_strings(lines)
-        translate_batch = partial(self._translate_batch, n_best=n_best, full_vocabulary=full_vocabulary)
+        search_batch = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
         with self._lines.encoder.threads(self._threads) as workers, WorkerThreads(workers) as threads:
+
+            def translate(lines: Sequence[PreparedLine], search: SearchConfig) -> list[list[Translation]]:
+                lengths = [line.source.segments for line in lines]
+                batches = LengthBatches(lines, lengths, max(1, MAX_ROWS // rows), threads.workers)
+                found = threads.map_for(batches)(partial(search_batch, search=search), batches)
+                return batches.restore(list(found))
+
             windows = read_windows(
                 enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
             )
             for window in windows:
                 prepared = [self._lines.prepare(number, *pair) for number, pair in window]
                 self._warn_of_many_items(prepared)
-                lengths = [line.source.segments for line in prepared]
-                batches = LengthBatches(prepared, lengths, max(1, MAX_ROWS // rows), threads.workers)
-                yield from batches.restore(list(threads.map_for(batches)(translate_batch, batches)))
+                yield from self._translate_window(prepared, translate)
 
-    def _translate_batch(
-        self, batch: list[PreparedLine], *, n_best: int, full_vocabulary: bool
-    ) -> list[list[Translation]]:
-        """Search for the lines whose translation is not given without a search."""
-        given = [self._given(line) for line in batch]
-        lines = [line for line, translation in zip(batch, given, strict=True) if translation is None]
-        translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
-        translations = translate(lines, self._search) if lines else []
+    def _translate_window(self, window: Sequence[PreparedLine], translate: _Search) -> list[list[Translation]]:
+        """Search for the lines whose translation is not given without a search.
+
+        Second searches are for the lines of the whole window that want one, as few of each batch do.
+        """
+        given = [self._given(line) for line in window]
+        lines = [line for line, translation in zip(window, given, strict=True) if translation is None]
+        translations = translate(lines, self._search)
         if self._sampling is None:
             lines = self._search_with_all_items(lines, translations, translate)
             if self._search.search_again:

@@ -143,8 +143,12 @@ class NormalForm:
     def _is_normal(self, line: str) -> bool:
         """Whether a line is in normal form, as nearly all are; it may say no of a line that is."""
         if self._known is not None:
-            return self._known.issuperset(line) and _composed(line) == line
+            return all(map(self._stays, set(line) - self._known)) and _composed(line) == line
         return line.isascii() or (_composed(line) == line and not _UNUSUAL.search(line))
+
+    def _stays(self, character: str) -> bool:
+        """Whether a character that the training sources never had is left as it is."""
+        return self._replacement(character) == character and not _UNUSUAL.match(character)
 
     def _written(self, composed: str) -> str:
         """Composed characters as the training sources write them."""
