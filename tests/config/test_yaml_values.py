@@ -14,17 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.building import override, parse_yaml
-from dragoman.config.files import dump_config, load_config
+from dragoman.config.files import load_config
 from dragoman.config.language_model import LanguageConfig, override_language
-from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config
 from dragoman.config.yaml_values import (
-    _OTHERWISE_IN_LIBYAML,
     MAX_BYTES,
     YamlProblem,
-    _document,
-    _LibraryLoader,
-    _PythonLoader,
     load_yaml,
     read_yaml_text,
 )
@@ -58,81 +53,6 @@ def test_presets_and_aliases_and_merge_keys_are_read_as_the_library_reads_them()
         "a: |\n  x\n   y\nb: >\n  p\n  q",
     ):
         assert load_yaml(text) == yaml.safe_load(text), text
-
-
-def test_libyaml_gives_the_values_that_python_gives() -> None:
-    """Seeded: texts of pieces of YAML; what libyaml refuses, Python's scanner reads or refuses."""
-    draw = random.Random(7)
-    pieces = [
-        "a",
-        "b: ",
-        ": ",
-        "- ",
-        "-",
-        "\n",
-        "\n  ",
-        "\n ",
-        " #c",
-        "#",
-        "'",
-        '"',
-        "[",
-        "]",
-        "{",
-        "}",
-        ", ",
-        ",",
-        "|",
-        ">",
-    ]
-    pieces += [
-        "&x ",
-        "*x",
-        "? ",
-        "?",
-        "1.5",
-        "0x1f",
-        "~",
-        "yes",
-        "2026-01-02",
-        "<<: ",
-        "é",
-        "\u2028",
-        "\x85",
-        "😀",
-        "%",
-        "@",
-    ]
-    pieces += [
-        "\\n",
-        "\\x41",
-        "---",
-        "...",
-        "--- ",
-        "\r\n",
-        "\r",
-        "1:30",
-        "\xa0",
-        "key: value\n",
-        "- item\n",
-        "  - x\n",
-    ]
-    pieces += ["\t", "! ", "\ufeff", "!!int ", "a: {b: c, d: [e, f]}\n"]
-    agreed = 0
-    for _ in range(3000):
-        text = "".join(draw.choices(pieces, k=draw.randint(1, 9)))
-        with suppress(YamlProblem, yaml.YAMLError, ValueError):
-            by_python = _document(_PythonLoader(text))
-            assert repr(load_yaml(text)) == repr(by_python), text
-            agreed += 1
-    assert agreed > 300
-
-
-def test_libyaml_reads_what_dragoman_writes() -> None:
-    """Which takes a tenth of the time."""
-    text = dump_config(load_preset("bahdanau2015"))
-    assert not _OTHERWISE_IN_LIBYAML.search(text)
-    assert _document(_LibraryLoader(text)) == _document(_PythonLoader(text)) == load_yaml(text)
 
 
 def test_a_date_is_text_whether_or_not_the_calendar_has_it() -> None:

@@ -1,23 +1,18 @@
 """YAML as plain values: mappings, lists, text, numbers, booleans and null, and nothing else.
 
-It is read by PyYAML's safe loader, which here makes no other types, takes no key twice, and stays within limits. The
-scanner is that of libyaml, which takes a tenth of the time. Python's has the last word on what libyaml refuses.
+It is read by PyYAML's safe loader, which here makes no other types, takes no key twice, and stays within limits.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.composer import Composer
-from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, SequenceNode
-from yaml.resolver import Resolver
 
 from dragoman.errors import ConfigError, abridged, quoted
 from dragoman.inputs import note_input
@@ -39,7 +34,7 @@ class YamlProblem(ValueError):
         """From 1; None where it is not known."""
 
 
-class _PlainValues(SafeConstructor, Resolver):
+class _PlainLoader(yaml.SafeLoader):
     """Makes plain values of nodes; dates are text."""
 
     def construct_plain(self, node: Node) -> Any:
@@ -80,36 +75,18 @@ class _PlainValues(SafeConstructor, Resolver):
         return dict(self.construct_mapping(node, deep=True))
 
 
-_PlainValues.yaml_implicit_resolvers = {
+_PlainLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_PlainValues.yaml_constructors = {
+_PlainLoader.yaml_constructors = {
     **dict.fromkeys(
-        (f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float", "str")), _PlainValues.construct_plain
+        (f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float", "str")), _PlainLoader.construct_plain
     ),
-    f"{_TAG}seq": _PlainValues.construct_list,
-    f"{_TAG}map": _PlainValues.construct_dict,
-    None: _PlainValues.construct_other,
+    f"{_TAG}seq": _PlainLoader.construct_list,
+    f"{_TAG}map": _PlainLoader.construct_dict,
+    None: _PlainLoader.construct_other,
 }
-
-
-class _PythonLoader(_PlainValues, yaml.SafeLoader):
-    """Loads a document."""
-
-
-if yaml.__with_libyaml__:
-
-    class _LibraryLoader(_PlainValues, Composer, yaml.CSafeLoader):
-        """Loads a document by the events of libyaml; its own composer fails in the stack of C where nesting is deep."""
-
-        def __init__(self, text: str) -> None:
-            yaml.CSafeLoader.__init__(self, text)
-            Composer.__init__(self)
-
-
-_OTHERWISE_IN_LIBYAML = re.compile("[\t\ufeff!]")
-"""Characters that the two scanners do not read alike; tests/config/test_yaml_values.py compares them."""
 
 
 def load_yaml(text: str) -> Any:
@@ -120,11 +97,8 @@ def load_yaml(text: str) -> Any:
     Raises:
         YamlProblem: the text is not YAML, has another tag or a key twice, or exceeds a limit.
     """
-    if yaml.__with_libyaml__ and not _OTHERWISE_IN_LIBYAML.search(text):
-        with suppress(yaml.YAMLError, ValueError, OverflowError, RecursionError):
-            return _document(_LibraryLoader(text))
     try:
-        return _document(_PythonLoader(text))
+        return _document(_PlainLoader(text))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlProblem(f"the character U+{ord(text[error.position]):04X} is not allowed", line) from None
@@ -139,7 +113,7 @@ def load_yaml(text: str) -> Any:
         raise YamlProblem("a number of %YAML, or of an escape such as \\U, is too large") from None
 
 
-def _document(loader: Any) -> Any:
+def _document(loader: _PlainLoader) -> Any:
     """The value of the only document of a text."""
     node = loader.get_single_node()
     if node is None:
