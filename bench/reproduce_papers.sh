@@ -14,8 +14,8 @@
 #
 # JOBS (1) is the number of trainings side by side, each with one thread. SEEDS (3) is the number of seeds; what decides
 # the main claims comes first, one seed of it before the second and third, and Sutskever et al. have five for their
-# ensembles. EXPERIMENTS names some of the experiments, for a part of the time. A training takes 35 to 45 minutes of one core of an EPYC (Zen 5), two and a half hours
-# of one of a 2.5 GHz Xeon without bfloat16.
+# ensembles. EXPERIMENTS names some of the experiments, for a part of the time. A training takes 35 to 45 minutes of one
+# core of an EPYC (Zen 5), two and a half hours of one of a 2.5 GHz Xeon without bfloat16.
 #
 # DEVICE (auto) may be cuda: JOBS trainings share the GPU. TOKENS (1024) is the size of a batch; with 8192 a training has
 # as many epochs in an eighth of the updates. Such rows are others than those of small batches: they are kept in
