@@ -152,11 +152,31 @@ def test_sentences_that_are_marked_in_a_unit_are_pairs(tmp_path: Path) -> None:
         f"<trans-unit id='1'><source>One. Two. Three.</source><seg-source>{marked('One.', 'Two.', 'Three.')}"
         f"</seg-source><target>{marked('하나.', '', '셋.')}</target>"
         "<sdl:seg-defs><sdl:seg id='1' conf='Translated'/><sdl:seg id='3' conf='Draft'/></sdl:seg-defs></trans-unit>"
+        f"<trans-unit id='2'><source>Four.</source><seg-source>{marked('Four.')}</seg-source><target>{marked('넷.')}"
+        "</target><sdl:seg-defs><sdl:seg id='1' origin='mt'/></sdl:seg-defs></trans-unit>"
     )
     path = write(tmp_path / "text.sdlxliff", xliff(unit))
     pairs, said = read(path)
     assert pairs == [("One.", "하나.")]
-    assert said[1] == f"{path}: 2 of 3 records left out: 1 untranslated, 1 fuzzy"
+    assert said[1] == f"{path}: 3 of 4 records left out: 1 untranslated, 2 fuzzy"
+
+
+def test_units_that_nobody_has_confirmed_are_left_out(tmp_path: Path) -> None:
+    """As memoQ says it, and Dragoman in XLIFF 2."""
+    unit = "<trans-unit id='1' mq:status='{}'><source>One.</source><target>하나.</target></trans-unit>"
+    states = ("Proofread", "NotStarted", "MachineTranslated", "PartiallyEdited")
+    text = xliff("".join(map(unit.format, states))).replace("<xliff ", "<xliff xmlns:mq='MQXliff' ")
+    pairs, said = read(write(tmp_path / "text.mqxliff", text))
+    assert pairs == [("One.", "하나.")]
+    assert said[1].endswith("3 of 4 records left out: 1 untranslated, 2 fuzzy")
+    segment = "<segment state='translated' subState='{}'><source>One.</source><target>하나.</target></segment>"
+    text = (
+        '<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" trgLang="ko"><file id="f">'
+        f'<unit id="u">{segment.format("a:b")}{segment.format("dragoman:mt")}</unit></file></xliff>'
+    )
+    pairs, said = read(write(tmp_path / "text.xlf", text))
+    assert pairs == [("One.", "하나.")]
+    assert said[1].endswith("1 of 2 records left out: 1 fuzzy")
 
 
 def test_segments_of_xliff_2_are_pairs(tmp_path: Path) -> None:

@@ -109,11 +109,11 @@ def test_xliff_gets_targets_with_their_inline_elements() -> None:
     )
     found = translated(".xlf", second.encode()).decode()
     assert found == second.replace('srcLang="de"', 'srcLang="de" trgLang="en"').replace(
-        "<segment><source>ein", '<segment state="translated"><source>ein'
+        "<segment><source>ein", '<segment state="translated" subState="dragoman:mt"><source>ein'
     ).replace("</pc></source>", '</pc></source><target>EIN <pc id="1">HUND</pc></target>')
     rated = translated(".xlf", second.encode(), confidence=0.25).decode()
     note = f'<notes><note appliesTo="target" category="confidence">{remark}</note></notes>'
-    assert f'<unit id="u">{note}<segment state="translated">' in rated
+    assert f'<unit id="u">{note}<segment state="translated" ' in rated
 
 
 def test_a_memory_gets_the_target_language() -> None:
@@ -145,7 +145,7 @@ xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
   <trans-unit id="2">
     <source>ein <g id="5">Hund</g>. Zwei.</source>
     <seg-source><mrk mtype="seg" mid="1">ein <g id="5">Hund</g>.</mrk> <mrk mtype="seg" mid="2">Zwei.</mrk></seg-source>
-    <sdl:seg-defs><sdl:seg id="1" /></sdl:seg-defs>
+    <sdl:seg-defs><sdl:seg id="1" /><sdl:seg id="2" /></sdl:seg-defs>
   </trans-unit>
 </body></file></xliff>
 """
@@ -156,10 +156,13 @@ def test_the_rest_of_a_file_of_xml_keeps_its_characters() -> None:
     content = TRADOS.replace("\n", "\r\n").encode()
     found = translated(".xliff", content)
     target = (
-        '    <target state="needs-review-translation" state-qualifier="mt-suggestion"><mrk mtype="seg" mid="1">EIN '
+        '    <target><mrk mtype="seg" mid="1">EIN '
         '<g id="5">HUND</g>.</mrk> <mrk mtype="seg" mid="2">ZWEI.</mrk></target>\r\n    <sdl:seg-defs>'
     )
-    expected = content.decode().replace("    <sdl:seg-defs>", target).replace('<sdl:seg id="1" />', '<sdl:seg id="1"/>')
+    expected = content.decode().replace("    <sdl:seg-defs>", target)
+    for number in ("1", "2"):
+        marked = f'<sdl:seg id="{number}" conf="Draft" origin="mt" origin-system="Dragoman"/>'
+        expected = expected.replace(f'<sdl:seg id="{number}" />', marked)
     assert found.decode() == expected
     memory = (
         "<?xml version='1.0' encoding='ISO-8859-1'?><tmx><header srclang='de'/><body>\n<tu tuid='1'>\n"
@@ -172,6 +175,115 @@ def test_the_rest_of_a_file_of_xml_keeps_its_characters() -> None:
         '<tu tuid="1">\n  <tuv xml:lang="de"><seg>grün &gt; rot</seg></tuv>\n'
         '  <tuv xml:lang="en" creationtool="Dragoman"><seg>&#8364; green</seg></tuv>\n',
     )
+
+
+MARKED = """<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0">\
+<file source-language="de" target-language="en"><body><trans-unit id="u"><source>Eins. Zwei. Drei. 4.</source>\
+<seg-source><mrk mtype="seg" mid="1">Eins.</mrk> <mrk mtype="seg" mid="2">Zwei.</mrk> <g id="5">\
+<mrk mtype="seg" mid="3">Drei.</mrk></g> <mrk mtype="seg" mid="4">4.</mrk></seg-source>{target}{definitions}\
+</trans-unit></body></file></xliff>"""
+
+
+def marked_target(*texts: str) -> str:
+    one, two, three = (f'<mrk mtype="seg" mid="{number}">{text}</mrk>' for number, text in enumerate(texts, 1))
+    return f'<target>{one} {two} <g id="5">{three}</g> <mrk mtype="seg" mid="4">4.</mrk></target>'.replace(
+        "></mrk>", "/>"
+    )
+
+
+def test_a_sentence_that_is_marked_in_a_unit_is_translated_alone() -> None:
+    """In files of Trados, sentences of one paragraph are translated one by one, and may be locked."""
+    pytest.importorskip("lxml", reason="needs lxml")
+    definitions = (
+        '<sdl:seg-defs><sdl:seg id="1" conf="Translated" origin="tm" percent="98"/><sdl:seg id="2" percent="9"/>{}'
+        "</sdl:seg-defs>"
+    )
+    locked = definitions.format('<sdl:seg id="3" locked="true"/>')
+    new = (
+        '<sdl:seg id="2" conf="Draft" origin="mt" origin-system="Dragoman"><sdl:value key="confidence">0.25</sdl:value>'
+    )
+    for old, expected in (
+        (marked_target("One.", "", ""), marked_target("One.", "ZWEI.", "")),
+        ("", marked_target("EINS.", "ZWEI.", "")),
+        ("<target/>", marked_target("EINS.", "ZWEI.", "")),
+    ):
+        before = MARKED.format(target=old, definitions=locked)
+        found = translated(".sdlxliff", before.encode(), confidence=0.25).decode()
+        assert expected in found
+        assert found.count(new) == 1
+        assert '<sdl:seg id="3" locked="true"/>' in found
+        assert translated(".sdlxliff", found.encode()).decode() == found
+    whole = MARKED.format(target="<target>One. Two.</target>", definitions=locked)
+    assert translated(".sdlxliff", whole.encode()).decode() == whole
+    lacking = MARKED.format(target='<target><mrk mtype="seg" mid="1">One.</mrk></target>', definitions="")
+    document = open_document(".xlf", lacking.encode(), Languages("de", "en"))
+    assert document.places == ["unit u, segment 2", "unit u, segment 3"]
+    match = MemoryMatch("Zwo.", "Two.", 0.875, [])
+    found = document.write([RatedText("Two.", 0.5, [match]), RatedText("Three.", 0.25)]).decode()
+    target = (
+        '<mrk mtype="seg" mid="1">One.</mrk><mrk mtype="seg" mid="2">Two.</mrk><mrk mtype="seg" mid="3">Three.</mrk>'
+    )
+    assert f">{target}</target>" in found
+    notes = [found.index(f"segment {number}: machine translation, confidence") for number in (2, 3)]
+    assert notes == sorted(notes)
+    assert '<alt-trans match-quality="88%" origin="memory" mid="2">' in found
+
+
+def test_units_of_memoq_get_its_status() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    before = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:mq="MQXliff"><file source-language="de" '
+        'target-language="en"><body><trans-unit id="1" mq:status="NotStarted"><source xml:space="preserve">'
+        '<bpt id="1">{{}}</bpt>ein Hund<ept id="1">{{}}</ept></source><target>{}</target></trans-unit>'
+        '<trans-unit id="2" mq:status="NotStarted" mq:locked="locked"><source>ein</source><target/></trans-unit>'
+        "</body></file></xliff>"
+    )
+    content = before.format('<bpt id="1">{}</bpt><ept id="1">{}</ept>').encode()
+    found = translated(".mqxliff", content).decode()
+    target = '<bpt id="1">{}</bpt>EIN HUND<ept id="1">{}</ept>'
+    assert found == before.format(target).replace('"NotStarted"><source', '"MachineTranslated"><source')
+    units = open_document(".mqxliff", content, Languages("de", "en")).units
+    assert units is not None
+    assert b'id="1" mq:status="ManuallyConfirmed"' in units.write([RatedText("a dog", None)], {0})
+
+
+def test_a_copy_of_the_source_that_is_called_new_is_translated() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    before = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="de" trgLang="en"><file id="f"><unit id="u">'
+        '<segment state="initial" subState="a:b"><source>ein Hund</source><target>ein Hund</target></segment>'
+        '<segment state="initial"><source>ein Mann</source><target>a man</target></segment>'
+        "<segment><source>Taxi</source><target>Taxi</target></segment></unit></file></xliff>"
+    )
+    expected = before.replace('"initial" subState="a:b"', '"translated" subState="dragoman:mt"')
+    assert translated(".xlf", before.encode()).decode() == expected.replace("<target>ein Hund", "<target>EIN HUND")
+
+
+def test_protected_words_and_lines_stay() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    before = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="de" target-language="en"><body>'
+        '<trans-unit id="1" xml:space="preserve"><source> ein <mrk mtype="protected">Hund</mrk>\n\tzwei\n</source>'
+        "</trans-unit></body></file></xliff>"
+    )
+    target = '> EIN <mrk mtype="protected">Hund</mrk>\n\tZWEI\n</target>'
+    assert target in translated(".xlf", before.encode()).decode()
+
+
+def test_an_element_that_comes_twice_gets_its_own_id() -> None:
+    """As XLIFF 2 wants it."""
+    pytest.importorskip("lxml", reason="needs lxml")
+    before = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="de"><file id="f"><unit id="u"><segment>'
+        '<source><pc id="1">a</pc> b <pc id="2" dataRefStart="d">c</pc></source></segment></unit></file></xliff>'
+    )
+    document = open_document(".xlf", before.encode(), Languages("de", "en"))
+    assert document.texts == ["<g0>a</g0> b <g1>c</g1>"]
+    found = document.write([RatedText("<g0>a</g0> <g1>c</g1> <g0>b</g0> <g1>c</g1>", None)]).decode()
+    assert (
+        '<target><pc id="1">a</pc> <pc id="2" dataRefStart="d">c</pc> <pc id="1-1" copyOf="1">b</pc> '
+        '<pc id="2-1" dataRefStart="d">c</pc></target>'
+    ) in found
 
 
 def test_xliff_2_gets_near_matches_of_a_memory() -> None:
@@ -191,4 +303,4 @@ def test_xliff_2_gets_near_matches_of_a_memory() -> None:
     notes = (
         '<notes><note appliesTo="target" category="confidence">segment s2: machine translation, confidence 0.50</note>'
     )
-    assert f'<unit id="s1">{matches}{notes}</notes><segment state="translated" id="s2">' in found
+    assert f'<unit id="s1">{matches}{notes}</notes><segment state="translated" subState="dragoman:mt" id="s2">' in found

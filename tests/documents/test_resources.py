@@ -7,6 +7,8 @@ import json
 import pytest
 import yaml
 
+from dragoman.documents.document import Languages
+from dragoman.documents.files import open_document
 from dragoman.errors import InputError
 from tests.documents.translators import same, translated
 
@@ -28,8 +30,8 @@ FILES = {
         "# hund\na.b = EIN HUND\nc: ZWEI DREI\nd=GR\\u00dcN\n! x\ne=1\n",
     ),
     "strings": (
-        '/* hund */\n"key" = "ein \\"Hund\\"";\n"zwei" = "a\\nb";\n// "x" = "y";\n',
-        '/* hund */\n"key" = "EIN \\"HUND\\"";\n"zwei" = "A\\nB";\n// "x" = "y";\n',
+        '/* hund\n"alt" = "ein";\n*/ "key" = "ein \\"Hund\\"";\n"zwei" = "a\\nb"; "u" = "//x/y";\n// "x" = "y";\n',
+        '/* hund\n"alt" = "ein";\n*/ "key" = "EIN \\"HUND\\"";\n"zwei" = "A\\nB"; "u" = "//x/y";\n// "x" = "y";\n',
     ),
     "resx": (
         '<root><data name="a" xml:space="preserve"><value>ein &lt;b&gt;Hund&lt;/b&gt;</value></data>'
@@ -57,19 +59,45 @@ def test_values_with_an_anchor_or_a_tag_are_translated() -> None:
     assert translated(".yaml", before.encode()).decode() == expected
 
 
+def test_comments_and_objects_of_resx_stay() -> None:
+    before = (
+        '<root>\n<!-- <data name="x"><value>ein Hund</value><comment>Katze</comment></data> -->\n'
+        '<data name="a" xml:space="preserve">\r\n<comment>wo</comment>\r\n<value>ein\nHund &gt; 1</value></data>'
+        '<data name="b"/>'
+        '<data name="&gt;&gt;c.Name"><value>Knopf</value></data><data name=">>d.Type"><value>Knopf</value></data>'
+        '<data name="e" mimetype="base64"><value>QUJD</value></data><metadata name="f"><value>wahr</value></metadata>'
+        "<data name='g'><value><![CDATA[ein <Mann> & mehr]]></value></data></root>"
+    )
+    expected = before.replace("ein\nHund &gt; 1", "EIN\nHUND &gt; 1").replace("ein <Mann> & mehr", "EIN <Mann> & MEHR")
+    assert translated(".resx", before.encode()).decode() == expected
+
+
+def test_values_that_cannot_be_read_are_told() -> None:
+    row = "<data name='a'><value>{}</value></data>\n"
+    text = f"<root>{row.format('ein')}{row.format('ein <!-- x --> Hund')}</root>"
+    document = open_document(".resx", text.encode(), Languages("de", "en"))
+    assert (document.texts, document.untranslated) == (["ein"], ["line 2"])
+
+
 def test_files_that_are_damaged_are_refused() -> None:
     with pytest.raises(InputError, match="the file is not JSON: Expecting"):
         translated(".json", b"{a}")
+    for kind in (".resx", "strings.xml"):
+        with pytest.raises(InputError, match=r"the file is not XML, or is damaged: no element found: line 1"):
+            translated(kind, b"<root><data name='a'><value>ein Hund</value></data>")
     with pytest.raises(InputError, match=r"the file is not YAML: .*line 1"):
         translated(".yaml", b"a: [")
 
 
 def test_strings_of_android_are_translated() -> None:
     before = (
-        "<resources><!-- x -->"
+        '<!DOCTYPE resources [<!ENTITY app "Hund">]>\n<resources><!-- <string name="x">alt</string> -->'
+        '<string name="c"><![CDATA[ein <i>Mann</i>]]></string><string name="d">&app; ist</string>'
+        '<string name="e">@string/hund</string>'
         '<string name="a">ein <b>Hund</b> ist\\nda</string><string name="b" translatable="false">c</string>'
         '<plurals name="p"><item quantity="one">ein Hund</item></plurals></resources>'
     )
     expected = before.replace("ein <b>Hund</b> ist\\nda", "EIN <b>HUND</b> IST\\nDA").replace(">ein Hund", ">EIN HUND")
+    expected = expected.replace("ein <i>Mann", "EIN <i>MANN").replace("; ist", "; IST")
     assert translated("strings.xml", before.encode()).decode() == expected
     assert "l\\'eau" in translated("strings.xml", before.encode(), lambda text: "l'eau").decode()

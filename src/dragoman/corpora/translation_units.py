@@ -36,12 +36,14 @@ _PLACEHOLDER = re.compile(
 
 _BREAK = re.compile(r"\s*(?:<\s*br\b.*|\\n|[\r\n]+|lb|fmt:lb|x-html-br)\s*", re.DOTALL | re.IGNORECASE)
 
-_UNTRANSLATED = {"new", "needs-translation", "initial"}
+_UNTRANSLATED = {"new", "needs-translation", "initial", "NotStarted"}
 _FUZZY = {
     *("needs-adaptation", "needs-l10n", "needs-review-adaptation", "needs-review-l10n", "needs-review-translation"),
-    *("fuzzy-match", "Draft", "RejectedTranslation", "RejectedSignOff"),
+    *("fuzzy-match", "dragoman:mt", "Unspecified", "Draft", "RejectedTranslation", "RejectedSignOff"),
+    *("PreTranslated", "MachineTranslated", "AssembledFromFragments", "PartiallyEdited", "Rejected"),
 }
-"""States of units that somebody has to look at; those in capitals are of .sdlxliff."""
+"""States of units that somebody has to look at; those in capitals are of .sdlxliff, and of .mqxliff."""
+_MEMOQ_STATUS = "{MQXliff}status"
 
 
 class _UnknownEntityError(Exception):
@@ -99,20 +101,21 @@ def open_xliff(path: Path, file: BinaryIO) -> Table:
         if element.get("translate") == "no" and target is None:
             yield "not to be translated"
             return
-        states = {} if target is None else {target.get("state"), target.get("state-qualifier")}
+        states = {element.get(_MEMOQ_STATUS)}
+        states |= set() if target is None else {target.get("state"), target.get("state-qualifier")}
         marked = next(element.iterchildren("{*}seg-source"), None)
         sides = [{} if one is None else _marked_segments(one) for one in (marked, target)]
         if not sides[0] or not sides[1]:
             yield _checked(names, source, target, states)
             return
-        by_number = {one.get("id"): one.get("conf") for one in element.iterfind("{*}seg-defs/{*}seg")}
+        by_number = {one.get("id"): one.get("conf", "Unspecified") for one in element.iterfind("{*}seg-defs/{*}seg")}
         for number, segment in sides[0].items():
             yield _checked(names, segment, sides[1].get(number), {*states, by_number.get(number)})
 
     def unit(element: Element) -> Iterator[Record]:
         for segment in element.iterchildren("{*}segment"):
             source, target = (next(segment.iterchildren(f"{{*}}{side}"), None) for side in (SOURCE, TARGET))
-            yield _checked(names, source, target, {segment.get("state")})
+            yield _checked(names, source, target, {segment.get("state"), segment.get("subState")})
 
     readers = {"trans-unit": trans_unit, "unit": unit}
     starts = {"file": start, "xliff": start}

@@ -5,9 +5,10 @@ A unit that has a translation is never touched, and only the text of the others 
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.documents.archives import local_name
 from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, as_html, as_text, decoded
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_MEMOQ_STATUS, _MEMOQ_LOCKED = "{MQXliff}status", "{MQXliff}locked"
 _CHARSET = re.compile(rb"charset=([\w-]+)")
 _MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
 _WRAPPERS = frozenset(("g", "mrk", "pc", "hi", "sub"))
@@ -136,70 +139,201 @@ def _remark(confidence: float) -> str:
     return f"machine translation, confidence {confidence:.2f}"
 
 
+class _Segment(NamedTuple):
+    """What is translated as one in XLIFF: a unit, or a sentence that is marked in it."""
+
+    text: MixedText
+    unit: Element
+    """The trans-unit of XLIFF 1.2, or the segment of 2."""
+    number: str
+    """That of the mark; "" for all of the unit."""
+
+
 def read_xliff(content: bytes, languages: Languages) -> Document:
-    """Read XLIFF 1.2 or 2; new translations have the state `needs-review-translation` or `translated`, and a note says
-    how far they can be trusted.
+    """Read XLIFF 1.2, also that of Trados and memoQ, or 2; a sentence that is marked in a unit is a segment.
+
+    New translations have the state `needs-review-translation` or `translated`, in files of Trados and memoQ what these
+    call a machine translation, and the file says how far they can be trusted.
 
     Raises:
         InputError: it is not XLIFF, or damaged.
     """
     file = _read(content, "xliff", "XLIFF", ("trans-unit", "unit", "file", "xliff"))
     root = file.root
-    found: list[tuple[MixedText, Element, Element]] = []
+    found: list[_Segment] = []
     done: list[DoneUnit] = []
     for unit in root.iter("{*}trans-unit", "{*}segment"):
-        source = next((one for one in unit if local_name(one) == "seg-source"), None)
-        source = source if source is not None else next((one for one in unit if local_name(one) == "source"), None)
-        target = next((one for one in unit if local_name(one) == "target"), None)
-        if source is None or _is_locked(unit):
+        if _child(unit, "source") is None or _is_locked(unit):
             continue
-        if target is not None and _words(target):
-            done.append(DoneUnit(len(found), _words(source), _words(target)))
-            continue
-        text = MixedText(source, _role)
-        if text.inline.has_words:
-            found.append((text, unit, source))
+        for number, source, target in _segments(unit):
+            definition = _definition(unit, number)
+            if definition is not None and definition.get("locked") == "true":
+                continue
+            if target is not None and _words(target) and not _is_copy(unit, source, target):
+                done.append(DoneUnit(len(found), _words(source), _words(target)))
+                continue
+            text = MixedText(source, _role, lines=_keeps_lines(source))
+            if text.inline.has_words:
+                found.append(_Segment(text, unit, number))
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         changed: dict[Element, None] = {}
-        numbered = enumerate(zip(found, translations, strict=True))
-        for number, ((text, unit, source), (translated, confidence, matches)) in numbered:
-            if not translated:
+        for number, (segment, translated) in enumerate(zip(found, translations, strict=True)):
+            if not translated.text:
                 continue
-            changed[_unit_of(unit)] = None
-            target = next((one for one in unit if local_name(one) == "target"), None)
-            if target is None:
-                target = source.makeelement(
-                    source.tag.rpartition("}")[0] + "}target" if "}" in source.tag else "target"
-                )
-                target.tail = source.tail
-                source.addnext(target)
-            text.write_to(target, translated, copies=True)
-            if local_name(unit) == "segment":
-                unit.set("state", "reviewed" if number in confirmed else "translated")
-                _add_matches(unit, matches if number not in confirmed else ())
-            elif number in confirmed:
-                target.set("state", "translated")
-            else:
-                is_kept = bool(matches) and matches[0].score == 1
-                target.set("state", "needs-review-translation")
-                target.set("state-qualifier", "exact-match" if is_kept else "mt-suggestion")
-                _add_alternatives(target, matches[is_kept:])
-            if confidence is not None and number not in confirmed:
-                _add_note(unit, target, _remark(confidence))
+            changed[_unit_of(segment.unit)] = None
+            target = _target(segment)
+            segment.text.write_to(target, translated.text, copies=True)
+            if local_name(segment.unit) == "segment":
+                _number_copies(target, _unit_of(segment.unit))
+            _mark(segment, translated, is_sure=number in confirmed)
         return file.written(changed, _names_of_target(root, languages))
 
     return Document(
-        [text.inline.markup for text, _, _ in found],
+        [segment.text.inline.markup for segment in found],
         write,
-        [_unit_name(unit) for _, unit, _ in found],
+        [_segment_name(segment) for segment in found],
         Units(done, write),
     )
 
 
+def _child(unit: Element, name: str) -> Element | None:
+    """The first element of a name in a unit."""
+    return next((one for one in unit if local_name(one) == name), None)
+
+
+def _marks(element: Element | None) -> dict[str, Element]:
+    """The sentences that are marked in an element, by number."""
+    marks = () if element is None else element.iter("{*}mrk")
+    return {mark.get("mid", ""): mark for mark in marks if mark.get("mtype") == "seg"}
+
+
+def _segments(unit: Element) -> Iterator[tuple[str, Element, Element | None]]:
+    """The number, source and target of each segment of a unit; the number of a whole unit is ""."""
+    marked, target = _child(unit, "seg-source"), _child(unit, "target")
+    sources, targets = _marks(marked), _marks(target)
+    if sources and (targets or target is None or not _words(target)):
+        yield from ((number, source, targets.get(number)) for number, source in sources.items())
+        return
+    source = _child(unit, "source") if marked is None else marked
+    assert source is not None
+    yield "", source, target
+
+
+def _target(segment: _Segment) -> Element:
+    """The element that a translation is written to; it is made where there is none."""
+    unit = segment.unit
+    source = _child(unit, "seg-source")
+    source = _child(unit, "source") if source is None else source
+    assert source is not None
+    target = _child(unit, "target")
+    if target is None:
+        target = source.makeelement(_namespace(source) + "target")
+        target.tail = source.tail
+        source.addnext(target)
+    if not segment.number:
+        return target
+    marks = _marks(target)
+    if not marks:
+        marked = copy.deepcopy(source)
+        marks = _marks(marked)
+        for mark in marks.values():
+            if MixedText(mark, _role).inline.has_words:
+                _empty(mark)
+        _empty(target)
+        target.text = marked.text
+        target.extend(list(marked))
+    if segment.number not in marks:
+        mark = copy.deepcopy(segment.text.element)
+        mark.tail = None
+        target.append(mark)
+        return mark
+    return marks[segment.number]
+
+
+def _empty(element: Element) -> None:
+    """Remove what is inside of an element."""
+    element.text = None
+    for child in list(element):
+        element.remove(child)
+
+
+def _mark(segment: _Segment, translated: RatedText, *, is_sure: bool) -> None:
+    """Say where a translation comes from, as the program does that has written the file."""
+    unit, number = segment.unit, segment.number
+    matches, confidence = ((), None) if is_sure else (translated.matches, translated.confidence)
+    is_kept = bool(matches) and matches[0].score == 1
+    remark = "" if confidence is None else _remark(confidence)
+    if local_name(unit) == "segment":
+        unit.set("state", "reviewed" if is_sure else "translated")
+        unit.attrib.pop("subState", None)
+        if not is_sure:
+            unit.set("subState", "dragoman:tm" if is_kept else "dragoman:mt")
+        _add_matches(unit, matches)
+        if remark:
+            _add_note_to_unit(unit, remark)
+        return
+    definition = _definition(unit, number)
+    if definition is not None:
+        for name in ("percent", "struct-match", "text-match"):  # of what stood there before
+            definition.attrib.pop(name, None)
+        definition.set("conf", "Translated" if is_sure else "Draft")
+        definition.set("origin", "interactive" if is_sure else "tm" if is_kept else "mt")
+        if not is_sure:
+            definition.set("origin-system", "Dragoman")
+        if confidence is not None:
+            value = definition.makeelement(_namespace(definition) + "value", {"key": "confidence"})
+            value.text = f"{confidence:.2f}"
+            definition.append(value)
+        return
+    target = _child(unit, "target")
+    assert target is not None
+    if unit.get(_MEMOQ_STATUS):
+        unit.set(_MEMOQ_STATUS, "ManuallyConfirmed" if is_sure else "PreTranslated" if is_kept else "MachineTranslated")
+    elif is_sure:
+        target.set("state", "translated")
+    else:
+        target.set("state", "needs-review-translation")
+        target.set("state-qualifier", "exact-match" if is_kept else "mt-suggestion")
+    _add_alternatives(target, matches[is_kept:], number)
+    if remark:
+        _add_note(target, f"segment {number}: {remark}" if number else remark)
+
+
+def _definition(unit: Element, number: str) -> Element | None:
+    """What Trados says about a segment of a unit."""
+    definitions = unit.iterfind("{*}seg-defs/{*}seg") if number else ()
+    return next((one for one in definitions if one.get("id") == number), None)
+
+
+def _is_copy(unit: Element, source: Element, target: Element) -> bool:
+    """Whether a target is the source, in a unit whose state says that it has not been translated."""
+    state = unit.get("state") if local_name(unit) == "segment" else target.get("state")
+    return state in ("initial", "new", "needs-translation") and _words(source) == _words(target)
+
+
+def _keeps_lines(element: Element) -> bool:
+    """Whether the line breaks in an element mean something."""
+    spaces = (one.get(_XML_SPACE) for one in (element, *element.iterancestors()))
+    return next(filter(None, spaces), "default") == "preserve"
+
+
+def _namespace(element: Element) -> str:
+    """The namespace of an element in braces; "" without one."""
+    return "".join(str(element.tag).rpartition("}")[:2])
+
+
 def _words(element: Element) -> str:
-    """The text of an element, with plain spaces."""
-    return " ".join("".join(element.itertext()).split())
+    """The text of an element without that of codes, with plain spaces."""
+    return " ".join("".join(_texts(element)).split())
+
+
+def _texts(element: Element) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str) and _role(child) != "leaf":
+            yield from _texts(child)
+        yield child.tail or ""
 
 
 def _unit_of(unit: Element) -> Element:
@@ -209,43 +343,66 @@ def _unit_of(unit: Element) -> Element:
     return above
 
 
-def _unit_name(unit: Element) -> str:
-    above = unit.getparent()
-    number = unit.get("id")
-    if local_name(unit) != "segment" or above is None:
-        return f"unit {number}"
-    return f"unit {above.get('id')}" + (f", segment {number}" if number else "")
+def _segment_name(segment: _Segment) -> str:
+    unit = segment.unit
+    number = segment.number or unit.get("id")
+    if local_name(unit) == "segment" or segment.number:
+        above = _unit_of(unit) if local_name(unit) == "segment" else unit
+        return f"unit {above.get('id')}" + (f", segment {number}" if number else "")
+    return f"unit {number}"
 
 
-def _add_note(unit: Element, target: Element, text: str) -> None:
-    """Add a note on a translation: in 1.2 behind it; in 2, whose segments have none, at the beginning of the unit."""
-    name = target.tag.rpartition("}")[0]
-    name += "}" if name else ""
-    if local_name(unit) != "segment":
-        note = target.makeelement(f"{name}note", {"from": "Dragoman", "annotates": "target"})
-        note.text, note.tail = text, target.tail
-        target.addnext(note)
-        return
-    above = _unit_of(unit)
+def _number_copies(target: Element, unit: Element) -> None:
+    """Give each element that a translation has twice an id of its own, as XLIFF 2 wants it."""
+    seen: set[str | None] = set()
+    for one in target.iter("{*}pc", "{*}mrk"):
+        number = one.get("id")
+        if number in seen:
+            if local_name(one) == "pc" and not any(one.get(name) for name in ("dataRefStart", "dataRefEnd")):
+                one.set("copyOf", one.get("copyOf") or number or "")
+            one.set("id", _free_id(unit, f"{number}-"))
+        seen.add(number)
+
+
+def _free_id(unit: Element, prefix: str) -> str:
+    """An id that no element of a unit has."""
+    others = {one.get("id") for one in unit.iter() if isinstance(one.tag, str)}
+    return next(name for name in map(f"{prefix}{{}}".format, range(1, len(others) + 2)) if name not in others)
+
+
+def _add_note(target: Element, text: str) -> None:
+    """Add a note on a translation of XLIFF 1.2 behind it, and behind those that are there."""
+    note = target.makeelement(f"{_namespace(target)}note", {"from": "Dragoman", "annotates": "target"})
+    last = target
+    while (after := last.getnext()) is not None and after.get("from") == "Dragoman":
+        last = after
+    note.text, note.tail = text, last.tail
+    last.addnext(note)
+
+
+def _add_note_to_unit(segment: Element, text: str) -> None:
+    """Add a note on a translation of XLIFF 2, whose segments have none, at the beginning of the unit."""
+    name, above = _namespace(segment), _unit_of(segment)
     notes = above.find(f"{name}notes")
     if notes is None:
-        notes = target.makeelement(f"{name}notes")
+        notes = segment.makeelement(f"{name}notes")
         notes.tail = above.text
         # Behind what is of other namespaces, as the matches are.
         place = next((at for at, one in enumerate(above) if str(one.tag).startswith(name or str(one.tag))), 0)
         above.insert(place, notes)
-    note = target.makeelement(f"{name}note", {"appliesTo": "target", "category": "confidence"})
-    segment = unit.get("id")
-    note.text = f"segment {segment}: {text}" if segment else text
+    note = segment.makeelement(f"{name}note", {"appliesTo": "target", "category": "confidence"})
+    number = segment.get("id")
+    note.text = f"segment {number}: {text}" if number else text
     notes.append(note)
 
 
-def _add_alternatives(target: Element, matches: Sequence[MemoryMatch]) -> None:
-    """Add near matches of a translation memory behind a translation of XLIFF 1.2."""
-    name = target.tag.rpartition("}")[0]
-    name += "}" if name else ""
+def _add_alternatives(target: Element, matches: Sequence[MemoryMatch], number: str) -> None:
+    """Add near matches of a translation memory behind a translation of XLIFF 1.2, or of a sentence that is marked."""
+    name = _namespace(target)
+    of_mark = {"mid": number} if number else {}
     for match in reversed(matches):
-        found = target.makeelement(f"{name}alt-trans", {"match-quality": f"{match.score:.0%}", "origin": "memory"})
+        about = {"match-quality": f"{match.score:.0%}", "origin": "memory", **of_mark}
+        found = target.makeelement(f"{name}alt-trans", about)
         _add_sides(found, name, match)
         found.tail = target.tail
         target.addnext(found)
@@ -256,11 +413,9 @@ def _add_matches(segment: Element, matches: Sequence[MemoryMatch]) -> None:
     if not matches:
         return
     unit = _unit_of(segment)
-    core = segment.tag.rpartition("}")[0]
-    core += "}" if core else ""
+    core = _namespace(segment)
     if not segment.get("id"):  # which a match refers to
-        others = {one.get("id") for one in unit.iter() if isinstance(one.tag, str)}
-        segment.set("id", next(name for name in map("s{}".format, range(1, len(others) + 2)) if name not in others))
+        segment.set("id", _free_id(unit, "s"))
     listed = unit.find(f"{{{_MATCHES}}}matches")
     if listed is None:
         listed = unit.makeelement(f"{{{_MATCHES}}}matches", nsmap={"mtc": _MATCHES})
@@ -284,7 +439,7 @@ def _add_sides(element: Element, name: str, match: MemoryMatch) -> None:
 def _is_locked(unit: Element) -> bool:
     """Whether a unit must not be translated."""
     nearest = next((one.get("translate") for one in (unit, *unit.iterancestors()) if one.get("translate")), "yes")
-    return nearest == "no" or unit.get("approved") == "yes"
+    return nearest == "no" or unit.get("approved") == "yes" or unit.get(_MEMOQ_LOCKED, "no") not in ("no", "false")
 
 
 def _names_of_target(root: Element, languages: Languages) -> Iterator[tuple[Element, str, str]]:
@@ -372,4 +527,7 @@ def _read(content: bytes, name: str, kind: str, names: Sequence[str]) -> XmlText
 
 
 def _role(element: Element) -> Role:
-    return "wrapper" if local_name(element) in _WRAPPERS else "leaf"
+    if local_name(element) not in _WRAPPERS:
+        return "leaf"
+    is_kept = element.get("translate") == "no" or element.get("mtype") == "protected"
+    return "word" if is_kept else "wrapper"

@@ -19,14 +19,14 @@ that ends a text."""
 class MixedText:
     """The text of an element."""
 
-    def __init__(self, element: Element, role: Callable[[Element], Role]) -> None:
-        """`role` says what each element inside is."""
-        self.element, self._role = element, role
+    def __init__(self, element: Element, role: Callable[[Element], Role], *, lines: bool = False) -> None:
+        """`role` says what each element inside is; with `lines`, line breaks divide the text and stay."""
+        self.element, self._role, self._lines = element, role, lines
         self.inline = Inline()
         self._add(element)
 
     def _add(self, parent: Element) -> None:
-        self.inline.text(parent.text or "")
+        self._add_text(parent.text or "")
         for child in parent:
             role = self._role(child) if isinstance(child.tag, str) else "leaf"
             if role == "wrapper":
@@ -40,7 +40,13 @@ class MixedText:
             else:
                 words = " ".join("".join(child.itertext()).split()) if role == "word" else ""
                 self.inline.leaf(child, words)
-            self.inline.text(child.tail or "")
+            self._add_text(child.tail or "")
+
+    def _add_text(self, text: str) -> None:
+        for number, line in enumerate(text.split("\n") if self._lines else [text]):
+            if number:
+                self.inline.divide("\n")
+            self.inline.text(line)
 
     def write(self, translated: str) -> None:
         """Put the translation in the place of the text."""
@@ -54,7 +60,7 @@ class MixedText:
         target.text = None
         parents = [target]
         for kind, thing in pieces:
-            if kind == "text":
+            if isinstance(thing, str):
                 _append_text(parents[-1], thing)
             elif kind == "open":
                 tag, attributes, namespaces = thing

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
+from xml.parsers import expat
 
 import yaml
 
@@ -17,19 +18,31 @@ from dragoman.documents.document import Document, Languages, as_html, as_text, d
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
 
-_NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~]\S*/\S*|#[0-9a-fA-F]{3,8}|\{+[^{} ]*\}+|%\S+")
-"""Addresses, paths, colours, and values that are filled in as a whole."""
+_NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~@?]\S*/\S*|#[0-9a-fA-F]{3,8}|\{+[^{} ]*\}+|%\S+")
+"""Addresses, paths, references, colours, and values that are filled in as a whole."""
 _PLURAL = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """Messages of ICU with cases, whose keywords are no words."""
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _ANCHOR_OR_TAG = re.compile(r"(?:[&!]\S*\s+)+")
-_APPLE = re.compile(r'^[ \t]*(?:"(?:[^"\\]|\\.)*+"|\w+)[ \t]*=[ \t]*"(?P<value>(?:[^"\\]|\\.)*+)"[ \t]*;', re.MULTILINE)
+_APPLE = re.compile(
+    r'/\*.*?\*/|//[^\n]*|(?:"(?:[^"\\]|\\.)*+"|\w+)\s*=\s*"(?P<value>(?:[^"\\]|\\.)*+)"\s*;',
+    re.DOTALL,
+)
 _PROPERTY = re.compile(
     r"^[ \t\f]*+(?![#!])(?:\\.|[^\\\s=:])++[ \t\f]*+[=: ][ \t\f]*+(?P<value>(?:\\(?:\r\n|.|\n)|[^\\\r\n])*+)",
     re.MULTILINE,
 )
-_ANDROID = re.compile(r"<(?P<name>string|item)\b(?P<attributes>[^>]*[^/>]|)>(?P<value>.*?)</(?P=name)>", re.DOTALL)
-_RESX = re.compile(r"<data\b(?P<attributes>[^>]*)>\s*<value>(?P<value>[^<]*)</value>", re.DOTALL)
+_ATTRIBUTES = r"""(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)(?<!/)>"""
+_ANDROID = re.compile(rf"<!--.*?-->|<(?P<name>string|item)\b{_ATTRIBUTES}(?P<value>.*?)</(?P=name)>", re.DOTALL)
+_RESX = re.compile(
+    rf"<!--.*?-->|<data\b{_ATTRIBUTES}(?:(?!</data>).)*?<value\b[^/>]*>(?P<value>.*?)</value>", re.DOTALL
+)
+_RESX_NO_TEXT = re.compile(r"""\b(?:type|mimetype)\s*=|\bname\s*=\s*["'](?:&gt;|>){2}""")
+"""Attributes of objects, and of what a designer of forms notes."""
+_ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][\w.-]*);")
+"""What stands for text that the file declares."""
+_CDATA = re.compile(r"\s*<!\[CDATA\[(?P<value>(?:(?!\]\]>).)*)\]\]>\s*", re.DOTALL)
+"""A value that is one section of characters."""
 
 
 class _Value(NamedTuple):
@@ -137,7 +150,11 @@ def read_apple_strings(content: bytes, languages: Languages) -> Document:
     def written(value: str) -> str:
         return re.sub(r'[\\"\n]', lambda one: "\\n" if one[0] == "\n" else f"\\{one[0]}", value)
 
-    values = (_plain(*found.span("value"), _unescaped(found["value"]), written) for found in _APPLE.finditer(text))
+    values = (
+        _plain(*found.span("value"), _unescaped(found["value"]), written)
+        for found in _APPLE.finditer(text)
+        if found["value"]
+    )
     return _document(text, encoding, values)
 
 
@@ -145,50 +162,82 @@ def read_resx(content: bytes, languages: Languages) -> Document:
     """Read resources of .NET; data with a type or in base 64 stay.
 
     Raises:
-        InputError: they are neither UTF-8 nor UTF-16.
+        InputError: they are no XML, or neither UTF-8 nor UTF-16.
     """
-    text, encoding = decoded(content)
-    return _document(
-        text,
-        encoding,
-        (
-            _plain(*found.span("value"), as_text(found["value"]), _xml_escaped)
-            for found in _RESX.finditer(text)
-            if not re.search(r"\b(?:type|mimetype)=", found["attributes"])
-            and 'name="&gt;&gt;' not in found["attributes"]
-        ),
-    )
+    text, encoding = _decoded_xml(content)
+
+    def value(start: int, end: int, raw: str) -> _Value:
+        section = _CDATA.fullmatch(raw)
+        if section is not None:
+            first, last = (start + place for place in section.span("value"))
+            return _plain(first, last, section["value"], _section)
+        return _plain(start, end, as_text(raw), _xml_escaped)
+
+    rows = [
+        (*found.span("value"), found["value"])
+        for found in _RESX.finditer(text)
+        if found["value"] and not _RESX_NO_TEXT.search(found["attributes"])
+    ]
+    return _document(text, encoding, *_readable(rows, value, "<"))
 
 
 def read_android_strings(content: bytes, languages: Languages) -> Document:
     """Read strings of Android; those with translatable="false" stay.
 
     Raises:
-        InputError: they are neither UTF-8 nor UTF-16.
+        InputError: they are no XML, or neither UTF-8 nor UTF-16.
     """
-    text, encoding = decoded(content)
+    text, encoding = _decoded_xml(content)
 
     def value(start: int, end: int, raw: str) -> _Value:
+        section = _CDATA.fullmatch(raw)
+        if section is not None:
+            start, end, raw = (start + section.start("value"), start + section.end("value"), section["value"])
         markup = re.sub(r"\\(['\"@?])", r"\1", raw).replace("\\n", "<br data-line>")
+        if section is None:
+            markup = _ENTITY.sub(r"<span data-entity translate=no>\1</span>", markup)
 
         def written(translated: str) -> str:
-            return re.sub(r"(?<!\\)'(?![^<]*>)", r"\\'", translated.replace("<br data-line>", "\\n"))
+            translated = re.sub(r"<span data-entity translate=no>([^<]*)</span>", r"&\1;", translated)
+            result = re.sub(r"(?<!\\)'(?![^<]*>)", r"\\'", translated.replace("<br data-line>", "\\n"))
+            return result if section is None else _section(result)
 
         return _Value(start, end, markup, written)
 
-    return _document(
-        text,
-        encoding,
-        (
-            value(*found.span("value"), found["value"])
-            for found in _ANDROID.finditer(text)
-            if 'translatable="false"' not in found["attributes"] and "<![CDATA[" not in found["value"]
-        ),
-    )
+    rows = [
+        (*found.span("value"), found["value"])
+        for found in _ANDROID.finditer(text)
+        if found["value"] and 'translatable="false"' not in found["attributes"]
+    ]
+    return _document(text, encoding, *_readable(rows, value, "<!"))
 
 
-def _document(text: str, encoding: str, values: Iterator[_Value] | list[_Value]) -> Document:
-    """The values of a file that have words."""
+def _decoded_xml(content: bytes) -> tuple[str, str]:
+    """As `decoded`, of XML that is not damaged."""
+    result = decoded(content)
+    try:
+        expat.ParserCreate().Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise InputError(f"the file is not XML, or is damaged: {error}") from None
+    return result
+
+
+def _readable(
+    rows: list[tuple[int, int, str]], value: Callable[[int, int, str], _Value], foreign: str
+) -> tuple[list[_Value], list[int]]:
+    """The values of rows, and the places of those that have more inside than text or one section of characters."""
+    read = [value(*row) for row in rows if foreign not in row[2] or _CDATA.fullmatch(row[2])]
+    lost = [start for start, _, raw in rows if foreign in raw and not _CDATA.fullmatch(raw)]
+    return read, lost
+
+
+def _section(value: str) -> str:
+    """Text as it stands in a section of characters."""
+    return value.replace("]]>", "]]]]><![CDATA[>")
+
+
+def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable[int] = ()) -> Document:
+    """The values of a file that have words; `lost` has the places of those that cannot be read."""
     found = [one for one in values if _is_text(one.markup)]
 
     def write(translations: list[str]) -> bytes:
@@ -200,7 +249,8 @@ def _document(text: str, encoding: str, values: Iterator[_Value] | list[_Value])
             place = one.end
         return "".join([*result, text[place:]]).encode(encoding)
 
-    return Document([one.markup for one in found], texts_alone(write), line_places(text, (one.start for one in found)))
+    places = line_places(text, (one.start for one in found))
+    return Document([one.markup for one in found], texts_alone(write), places, untranslated=line_places(text, lost))
 
 
 def _is_text(markup: str) -> bool:

@@ -120,7 +120,9 @@ class FileRoutes:
         if suffix == ".txt":
             translations = [RatedText(best, None) for best, *_ in await service.translate(texts, directions)]
         else:
-            translations = await translate_markup(service, texts, directions, matches=suffix in (".xlf", ".xliff"))
+            translations = await translate_markup(
+                service, texts, directions, matches=suffix.endswith((".xlf", "xliff"))
+            )
         translated = await service.workers.run(translated_file, suffix, content, translations, languages)
         key = f"{uuid.uuid4()}.{translated_name(name, wanted.target)}"
         self._keep(key, translated)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 _ENDINGS = (
-    ".docx .epub .htm .html .json .md .odp .ods .odt .po .pptx .properties .resx .srt .strings .tmx .vtt .xlf .xliff "
-    ".xlsx .yaml .yml"
+    ".docx .epub .htm .html .json .md .mqxliff .odp .ods .odt .po .pptx .properties .resx .sdlxliff .srt .strings .tmx "
+    ".vtt .xlf .xliff .xlsx .yaml .yml"
 )
 DOCUMENTS = (*_ENDINGS.split(), "strings.xml")
 """The kinds of documents: endings of names, and whole names."""
