@@ -325,7 +325,7 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     require_runtime()
     run, out = tmp_path / "run", tmp_path / "site"
     settings = [f"text.{side}.{key}" for side in ("source", "target") for key in ("segmentation=bpe", "vocabulary=90")]
-    settings += ["text.case_marks=true", "text.normal_form=true", "text.protected=[url,variable,number,name,list]"]
+    settings += ["text.case_marks=true", "text.normal_form=true", "text.protected=[url,variable,number,name,list,tag]"]
     settings += ["text.patterns=[d e+ (?:f|g)]", "training.epochs=1", "training.changes.placeholders=0.3"]
     assert train(run, "--quiet", settings=settings) == 0
     weights = dict(zip(FEATURES, (1.0, -0.5, -0.2, 0.3, -2.0, -1.5, -1.0), strict=True))
@@ -340,15 +340,19 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
         "d ⟦1⟧ e \ue002",
         "{a} " * 11 + "b",
         "a d ee g",
+        " „ab {x}“ ",
+        "<b>ab</b> c",
     ]
     requests = _requests(
         *({"text": line, "n_best": 3} for line in lines),
         {"text": "ab {x} c {y}", "prefix": "{y} C", "constraints": ["{x} A"]},
-        {"text": "12.5 – 3"},
         {"text": "ab {x}", "prefix": "A", "count": 2},
+        *({"text": text} for text in ("12.5 – 3", "{x}: {y}", '"{x}"')),
+        *({"text": "“ab {x}”", "prefix": prefix} for prefix in ("“A", "A")),
     )
     with serving(out) as host:
-        *found, constrained, number, completed = visit(host).evaluate(TRANSLATE, requests)
+        answers = visit(host).evaluate(TRANSLATE, requests)
+    found, [constrained, completed, *alone, quoted, bare] = answers[: len(lines)], answers[len(lines) :]
     translator = dragoman.load(out / "model")
     for line, answer in zip(lines, found, strict=True):
         n_best = translator.translate(line, n_best=3)
@@ -361,7 +365,9 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     expected = translator.translate("ab {x} c {y}", prefix="{y} C", constraints=["{x} A"])
     assert constrained["results"][0]["text"] == expected.text
     assert (expected.text.count("{x}"), expected.text.count("{y}")) == (1, 1)
-    assert number["results"][0]["text"] == "12.5 – 3"
+    assert [each["results"][0]["text"] for each in alone] == ["12.5 – 3", "{x}: {y}", '"{x}"']
+    for answer, prefix in ((quoted, "“A"), (bare, "A")):
+        assert answer["results"][0]["text"] == translator.translate("“ab {x}”", prefix=prefix).text
     assert [one["text"] for one in completed["completions"]] == [
         one.text for one in translator.complete("ab {x}", "A", count=2)
     ]

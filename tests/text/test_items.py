@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dragoman.text import changes
-from dragoman.text.items import KINDS, MOST, NAMES, PLACEHOLDERS, Items, restore, stand_apart
+from dragoman.text.items import KINDS, MOST, NAMES, NO_QUOTATION, PLACEHOLDERS, Items, restore, stand_apart
 from dragoman.text.segmentation.normal_form import NormalForm
 
 ALL = Items([kind.pattern for kind in KINDS.values()])
@@ -34,6 +34,7 @@ def test_the_mark_of_a_list_is_found_where_a_line_begins(mark: str) -> None:
     assert found(f"  {mark} A dog.") == [f"  {mark}"]
     assert mark not in found(f"A dog {mark} cat.")
     assert found(f"{mark}dog") == []
+    assert ALL.mask(f"\u3000\u200b{mark}\u00a0A dog.").items == (f" {mark}",)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_letters_do_not_go_on_with_an_item(text: str, items: list[str], restored
 
 
 def test_a_line_without_items_stays_as_it_is() -> None:
-    assert ALL.mask("a dog") == ("a dog", None, ())
+    assert ALL.mask("a dog") == ("a dog", None, (), NO_QUOTATION)
 
 
 def test_an_item_that_stands_apart_in_the_source_stands_apart() -> None:
@@ -104,6 +105,53 @@ def test_an_item_that_stands_apart_in_the_source_stands_apart() -> None:
     one, two, three, four = PLACEHOLDERS[:4]
     assert restore(f"{two} {three} {four} {one}", masked.items, apart) == "<b></b> {y} {x}"
     assert restore(f"ein{one}er {two}Hund{three}e{four}s", masked.items, apart) == "ein {x} er <b>Hund</b> e {y}s"
+
+
+def test_no_space_comes_between_a_tag_and_what_it_holds() -> None:
+    line = "<b>A dog</b> sees <i> cats </i><br/>"
+    masked = ALL.mask(line)
+    apart = stand_apart(line, [span for span in masked.spans or () if span[1] - span[0] > 1])
+    one, two, three, four, five = PLACEHOLDERS[:5]
+    written = f"{one} Ein Hund {two} sieht {three} Katzen {four} {five}"
+    assert restore(written, masked.items, apart) == "<b>Ein Hund</b> sieht <i> Katzen </i><br/>"
+
+
+@pytest.mark.parametrize(
+    ("line", "inside", "quotation"),
+    [
+        ('"A dog."', "A dog.", ('"', '"')),
+        (" „A {x}“ ", f"A {ONE}", ("„", "“")),
+        ("«\u00a0A dog\u00a0»", "\u00a0A dog\u00a0", ("«", "»")),
+        ("“It’s a dog,” she said.", None, NO_QUOTATION),
+        ('"a" and "b"', None, NO_QUOTATION),
+        ('"  "', None, NO_QUOTATION),
+    ],
+)
+def test_quotation_marks_around_a_line_are_no_part_of_it(
+    line: str, inside: str | None, quotation: tuple[str, str]
+) -> None:
+    masked = ALL.mask(line)
+    assert (masked.text, masked.quotation) == (line if inside is None else inside, quotation)
+    if inside is not None:
+        assert masked.spans is not None
+        assert line[masked.spans[0][0] : masked.spans[-1][1]] == inside.replace(ONE, "{x}")
+
+
+def test_quotation_marks_stay_in_a_pair_of_which_one_side_has_them() -> None:
+    source, target = ALL.mask_pair('"A dog."', "“Ein Hund.”")
+    assert (source.text, target.text) == ("A dog.", "Ein Hund.")
+    source, target = ALL.mask_pair('"A dog."', "Ein Hund.")
+    assert (source.text, target.text) == ('"A dog."', "Ein Hund.")
+    assert ALL.mask_target("“Ein Hund.”", (), ('"', '"')).text == "Ein Hund."
+    assert ALL.mask_target("“Ein Hund.”", ()).text == "“Ein Hund.”"
+
+
+def test_words_are_written_in_normal_form_and_found_in_either() -> None:
+    form = NormalForm("AZaz dehinostu.")
+    items = Items([], foreign_words=form.foreign_words)
+    assert items.mask("a man sees O\u0308do\u0308gh").items == ("Ödögh",)
+    for written in ("Ödögh", "O\u0308do\u0308gh"):
+        assert Items([]).mask_target(f"{written} und Ödöghs", ("Ödögh",)).text == f"{ONE} und Ödöghs"
 
 
 def test_own_patterns_are_preferred_and_need_none_of_the_usual_signs() -> None:
@@ -149,7 +197,7 @@ def test_numbers_are_written_as_the_targets_write_them() -> None:
         "2.5": "2,5", "12,345.67": "12.345,67", "1,234": "1.234", "2018": "2018", "27.11.2026": "27.11.2026",
     }  # fmt: skip
     source, target = items.mask_pair("From 2.5 to 1,234.", "1.234 bis 2,5")
-    assert source == (f"From {ONE} to {TWO}.", source.spans, ("2,5", "1.234"))
+    assert source == (f"From {ONE} to {TWO}.", source.spans, ("2,5", "1.234"), NO_QUOTATION)
     assert target.text == f"{TWO} bis {ONE}"
 
 

@@ -27,6 +27,14 @@ def test_the_first_word_of_a_sentence_is_no_name() -> None:
     assert names("그는 Yeongsu 와 a dog") == ["Yeongsu"]
 
 
+def test_a_title_ends_no_sentence_and_is_part_of_the_name_if_it_is_as_new() -> None:
+    assert names("See Dr. Kowalczyk and St. Brankvold. Lobrek is old.") == ["Dr. Kowalczyk", "St. Brankvold"]
+    known = WordFilter.of(["see", "mrs", "old", "is"])
+    assert names("Mrs. Kowalczyk is old.", known) == ["Kowalczyk"]
+    assert names("Prof.\u00a0Kowalczyk is old.", known) == ["Prof.\u00a0Kowalczyk"]
+    assert names("See the end. Kowalczyk is old.", known) == []
+
+
 @pytest.mark.parametrize("line", ["THE YEONGSU SEES THE KOWALCZYK", "The Yeongsu Sees The Brankvold And Lobrek"])
 def test_lines_in_capitals_and_title_case_have_no_names(line: str) -> None:
     assert names(line) == []
@@ -35,6 +43,8 @@ def test_lines_in_capitals_and_title_case_have_no_names(line: str) -> None:
 def test_a_word_is_the_same_in_any_form() -> None:
     assert names("A dog and Mu\u0308ller see Ber\u00adlin and Ber\u200blin.") == []
     assert names("A dog and Mu\u0308kker see Ber\u00addin.") == ["Mu\u0308kker", "Ber\u00addin"]
+    assert names("A dog and O\u0308d see \ufeffLi\u200b.") == []
+    assert names("\ufeffYeongsu is old.") == []
 
 
 def test_hardly_any_new_word_is_taken_for_a_known_one() -> None:

@@ -376,6 +376,27 @@ def test_a_number_alone_stays_but_for_its_separators(protecting):
     assert best.alignment == [(0, 0), (1, 1), (2, 2)]
 
 
+def test_a_line_of_items_alone_stays(protecting):
+    assert protecting.translate("{x}: {yy}").text == "{x}: {yy}"
+    assert protecting.translate("5{x}", constraints=["a"]).text != "5{x}"
+
+
+def test_quotation_marks_around_a_line_are_around_its_translation(protecting):
+    best = protecting.translate(' "a {x} b" ')
+    assert best.text == '"b {x} a"'
+    assert [best.source[start:end] for start, end in best.source_spans] == ["a", "{x}", "b"]
+    assert [best.text[start:end] for start, end in best.target_spans] == ["b", "{x}", "a"]
+    assert protecting.translate("“3.14”").text == "“3,14”"
+    assert [one.text[:2] + one.text[-1] for one in protecting.translate('"a b"', n_best=2)] == ['"b"', '"b"']
+
+
+@pytest.mark.parametrize(
+    ("prefix", "text"), [('"b', '"b a"'), ('"', '"b a"'), ("b", "b a"), ('"b a"', '"b a"'), ("", '"b a"')]
+)
+def test_a_prefix_may_have_the_quotation_mark_before_the_line(protecting, prefix, text):
+    assert protecting.translate('"a b"', prefix=prefix).text == text
+
+
 def test_items_appear_once_in_every_translation_of_a_list(protecting):
     for n_best in protecting.translate_lines(["a {x} {y} b", "{z}", "a", "", "{x} {x} a"], n_best=2):
         for one in n_best:

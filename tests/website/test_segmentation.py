@@ -53,9 +53,9 @@ async ({description, rows, scrambled}) => {
     const side = new TextSide(description, new Uint8Array(await fetched[0].arrayBuffer()), await fetched[1].text());
     return [
         rows.map(([line, given]) => {
-            const { ids, pieces, offsets, items } = side.encode(line, given);
+            const { ids, pieces, offsets, items, quotation } = side.encode(line, given);
             const errors = side.typingErrors(line).map(({ start, end, read_as }) => [start, end, read_as]);
-            return [ids, pieces, offsets, items, errors];
+            return [ids, pieces, offsets, items, quotation, errors];
         }),
         scrambled.map((pieces) => side.join(pieces)),
     ];
@@ -75,6 +75,9 @@ def _lines() -> list[str]:
         "⟦1⟧ \ue002 Hund ⟦12⟧",
         "Straße Šťávěk O’Ödögh ÉTÉ ŠŤÁVĚK DIE STRAßE IST WEIß",
         "1,234.5 3.14 1 000",
+        *("„Der Hund läuft.“", ' "Hund" ', "«\u00a0Hund 12\u00a0»", '"{x}"', '"a" und "b"', '" "', "‘Der Hund’"),
+        *("\u3000- Hund", "\ufeff\u200b - Hund", "-\u00a0Hund", "\ufeffZebra und Hund", "Hund mit Od\u0308 hier"),
+        *("Der Hund von Dr. Kowalczyk", "bei Mr.\u00a0Brankvold", "Hund und Ko\u0301walczyk und Kowal\u200bczyk"),
     ]
     return [*sentences, *("".join(draw.choices(letters, k=draw.randint(1, 20))) for _ in range(100)), *UNUSUAL]
 

@@ -167,7 +167,7 @@ class Scorer:
     def _encode(self, number: int, source: str, target: str) -> _EncodedPair:
         """Segment and truncate both lines of pair `number`."""
         line = self._encoder.encode(source, f"source line {number}")
-        encoded = self._target.encode(target, line.items)
+        encoded = self._target.encode(target, line.items, line.quotation)
         return _EncodedPair(source, target, line, self._truncate(encoded, f"target line {number}"))
 
     def _score_batch(self, batch: list[_EncodedPair]) -> list[ScoredPair]:
@@ -202,9 +202,10 @@ class Scorer:
         order = sorted(range(len(window)), key=lambda number: len(distinct[number]))
         lines = [self._encoder.encode(window[number].source, "a source line") for number in order]
         targets = [
-            GivenTarget(owner, text, self._truncate(self._target.encode(text, lines[owner].items), "a target line").ids)
+            GivenTarget(owner, text, self._truncate(encoded, "a target line").ids)
             for owner, number in enumerate(order)
             for text in distinct[number]
+            for encoded in [self._target.encode(text, lines[owner].items, lines[owner].quotation)]
         ]
         sources = self._encoder.batch(lines)
         score: Callable[[list[GivenTarget]], list[TokenScores]]

@@ -8,14 +8,15 @@ linearly with a line.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from dragoman.config.schema import ItemKind
-from dragoman.text.names import LETTERS, WordFilter, known_words
-from dragoman.text.raw_lines import has_letter
+from dragoman.text.names import HIDDEN, LETTERS, WordFilter, composed, known_words
+from dragoman.text.raw_lines import has_letter, is_blank
 
 Span = tuple[int, int]
 
@@ -25,6 +26,8 @@ _FILE = "[A-Za-z0-9_.+~-]"
 _PICTURE = "(?:[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff])"
 _BULLET = "[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]"
 _HEX = "[0-9A-Fa-f]"
+_SPACE = r"[ \u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]"
+"""Spaces, and invisible characters at the beginning of a line."""
 
 
 class KindOfItem(NamedTuple):
@@ -36,7 +39,7 @@ class KindOfItem(NamedTuple):
 
 KINDS: Mapping[ItemKind, KindOfItem] = {
     "list": KindOfItem(
-        rf"^ *(?:{_BULLET}|\(?[0-9]{{1,3}}[.)]|\(?[A-Za-z][.)])(?= )",
+        rf"^{_SPACE}*(?:{_BULLET}|\(?[0-9]{{1,3}}[.)]|\(?[A-Za-z][.)])(?={_SPACE})",
         ("-", "•", "1.", "(2)", "a)"),
     ),
     "url": KindOfItem(
@@ -106,7 +109,7 @@ NAMES = tuple(f"⟦{number}⟧" for number in range(1, MOST + 1))
 
 _MAY_BE = re.compile(
     "[0-9/\\\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\U0001f000-\U0001faff]|www|mailto|vnd|[A-Z][+#-]"
-    f"|^ *(?:{_BULLET}|\\(?[A-Za-z][.)])"
+    f"|^{_SPACE}*(?:{_BULLET}|\\(?[A-Za-z][.)])"
 )
 """What every item has; most lines have none of it."""
 _PLACEHOLDER = re.compile(f"([{PLACEHOLDERS}])")
@@ -122,6 +125,20 @@ _NUMBER = re.compile("[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,
 """What languages write with their own separators; neither a date nor a version."""
 _DIGITS = re.compile("[0-9]")
 
+_SPACES = re.compile(f"{_SPACE}+")
+_WORDS = re.compile(f"[{LETTERS}](?:[{LETTERS}{HIDDEN}'’.-]|{_SPACE})*")
+"""Items that are text, such as names: they are written in normal form."""
+_TAG = re.compile(r"<(\/?)[A-Za-z][^<>]*(?<!\/)>")
+"""A tag before or after what it holds; group 1 is "/" after it."""
+_QUOTATION = re.compile(
+    f"{_SPACE}*("
+    + r'"[^"]+"|“[^“”"]+”|„[^„“”"]+[“”]|«[^«»]+»|»[^«»]+«|‘[^‘’]+’|「[^「」]+」|『[^『』]+』'
+    + f"){_SPACE}*"
+)
+
+Quotation = tuple[str, str]
+"""The quotation marks around a line."""
+NO_QUOTATION: Quotation = ("", "")
 Separator = tuple[str, bool]
 """A character between the digits of a number, and whether exactly three digits follow, as after one of thousands."""
 _FEWEST = 3
@@ -138,6 +155,8 @@ class Masked(NamedTuple):
     """The span in the raw line of each character; None where the text is the raw line."""
     items: tuple[str, ...] = ()
     """What the placeholders stand for in the translation, from the first on."""
+    quotation: Quotation = NO_QUOTATION
+    """The quotation marks that enclosed the line; they are not part of the text."""
 
 
 class Items:
@@ -225,19 +244,25 @@ class Items:
         """Replace the items of a source, the first `MOST` of them."""
         return self._mask_source(line, self.find(line)[:MOST])
 
-    def mask_target(self, line: str, items: Sequence[str]) -> Masked:
-        """Replace the items of a target that are among those of its source, each once."""
-        if not items:
-            return _masked(line, [])
+    def mask_target(self, line: str, items: Sequence[str], quotation: Quotation = NO_QUOTATION) -> Masked:
+        """Replace the items of a target that are among those of its source, each once.
+
+        Args:
+            items, quotation: those of its source; quotation marks stay if that has none.
+        """
         free = dict(zip(PLACEHOLDERS, map(_key, items), strict=False))
         replaced = []
-        for start, end in self.find(line):
+        for start, end in self.find(line) if items else ():
             key = _key(line[start:end])
             placeholder = next((each for each, own in free.items() if own == key), None)
             if placeholder is not None:
                 del free[placeholder]
                 replaced.append(((start, end), placeholder))
-        return _masked(line, replaced)
+        for placeholder, key in free.items():  # words that are names in the source only, as where they begin a sentence
+            span = _place_of_word(line, key, [taken for taken, _ in replaced])
+            if span is not None:
+                replaced.append((span, placeholder))
+        return _masked(line, sorted(replaced), quotation=any(quotation))
 
     def mask_pair(self, source: str, target: str) -> tuple[Masked, Masked]:
         """Replace the items that both sides have, the first `MOST` of them."""
@@ -249,17 +274,18 @@ class Items:
             if free[key] and len(common) < MOST:
                 free[key] -= 1
                 common.append((start, end))
-        masked = self._mask_source(source, common)
-        return masked, self.mask_target(target, masked.items)
+        quoted = all(map(_QUOTATION.fullmatch, (source, target)))
+        masked = self._mask_source(source, common, quotation=quoted)
+        return masked, self.mask_target(target, masked.items, masked.quotation)
 
-    def _mask_source(self, line: str, spans: Sequence[Span]) -> Masked:
+    def _mask_source(self, line: str, spans: Sequence[Span], *, quotation: bool = True) -> Masked:
         items = tuple(self.written(line[start:end]) for start, end in spans)
-        return _masked(line, list(zip(spans, PLACEHOLDERS, strict=False)), items)
+        return _masked(line, list(zip(spans, PLACEHOLDERS, strict=False)), items, quotation=quotation)
 
     def written(self, item: str) -> str:
-        """An item as the target language writes it: itself, but for the separators of numbers."""
+        """An item as the target language writes it: itself, but for the form of words and the separators of numbers."""
         if not self._separators or not _NUMBER.fullmatch(item):
-            return item
+            return _plain(item)
         marks = {position: self._separators.get((mark, three), mark) for position, mark, three in _separators(item)}
         digits = _DIGITS.findall(item)
         return "".join(marks.get(position, "") + digit for position, digit in enumerate(digits))
@@ -271,7 +297,7 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
     A model may forget the space between a word and a placeholder. It is put between a letter and an item that would not
     be the same with letters at its ends, or that stands `apart` in the source (`stand_apart`). Scripts whose particles
     follow without a space keep them (Hangul, kana). A space between two items goes where neither stands apart on that
-    side.
+    side, and one between a tag and what it holds, where the source has none.
     """
 
     def between(match: re.Match[str]) -> str:
@@ -279,16 +305,21 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
         joined = max(one, other) < len(apart) and not apart[one][1] and not apart[other][0]
         return match[1] if joined else match[0]
 
-    restored, ended = "", False
+    restored, ended, opened = "", False, False
     for position, part in enumerate(_PLACEHOLDER.split(_TWO_PLACEHOLDERS.sub(between, text))):
         if position % 2:
             number = PLACEHOLDERS.index(part)
             written = items[number] if number < len(items) else NAMES[number]
             before, after = apart[number] if number < len(apart) else (False, False)
+            tag = _TAG.fullmatch(written)
+            if tag and tag[1] and not before:
+                restored = restored.removesuffix(" ")
             touches = bool((before or _EDGE.match(written)) and _LETTER.match(restored[-1:]))
             ended = after or bool(_EDGE.match(written[-1:]))
+            opened = bool(tag and not tag[1] and not after)
         else:
-            written, touches = part, ended and bool(_LETTER.match(part))
+            written = part.removeprefix(" ") if opened else part
+            touches = ended and bool(_LETTER.match(part))
         restored += f" {written}" if touches else written
     return restored
 
@@ -298,7 +329,31 @@ def stand_apart(line: str, spans: Iterable[Span]) -> list[tuple[bool, bool]]:
     return [(not line[:start][-1:].strip(), not line[end : end + 1].strip()) for start, end in spans]
 
 
-def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = ()) -> Masked:
+def _plain(item: str) -> str:
+    """An item with plain spaces before the mark of a list; one that is text in normal form."""
+    if _WORDS.fullmatch(item):
+        return _SPACES.sub(" ", composed(item))
+    spaces = _SPACES.match(item)
+    return item if spaces is None else " " * sum(map(str.isspace, spaces[0])) + item[spaces.end() :]
+
+
+def _place_of_word(line: str, word: str, taken: Sequence[Span]) -> Span | None:
+    """Where a line has a word that is an item, in either form of its letters, and outside the spans `taken`."""
+    if not _WORDS.fullmatch(word):
+        return None
+    for form in dict.fromkeys((word, unicodedata.normalize("NFD", word))):
+        for match in re.finditer(f"(?<![{LETTERS}0-9]){re.escape(form)}(?![{LETTERS}0-9])", line):
+            if not any(match.start() < end and start < match.end() for start, end in taken):
+                return match.span()
+    return None
+
+
+def _masked(
+    line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = (), *, quotation: bool = True
+) -> Masked:
+    """Mask a line, and take off the quotation marks around it if `quotation`."""
+    if quotation and (found := _QUOTATION.fullmatch(line)):
+        return _without_quotation(_masked(line, replaced, items, quotation=False), line, found.span(1))
     if not replaced:
         return Masked(line.translate(_OWN_CHARACTERS), None)
     text: list[str] = []
@@ -314,9 +369,22 @@ def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, .
     return Masked("".join(text), spans, items)
 
 
+def _without_quotation(masked: Masked, line: str, quoted: Span) -> Masked:
+    """The line without the quotation marks at the ends of a span, if they are not part of items."""
+    start, end = quoted
+    spans = masked.spans or [(position, position + 1) for position in range(len(line))]
+    marks = (start, start + 1), (end - 1, end)
+    if not all(mark in spans for mark in marks):
+        return masked
+    inside = slice(spans.index(marks[0]) + 1, spans.index(marks[1]))
+    if is_blank(masked.text[inside]):
+        return masked
+    return Masked(masked.text[inside], spans[inside], masked.items, (line[start], line[end - 1]))
+
+
 def _key(item: str) -> str:
     """What equal items have in common: the digits of a number, else the text."""
-    return "".join(_DIGITS.findall(item)) if _NUMBER.fullmatch(item) else item
+    return "".join(_DIGITS.findall(item)) if _NUMBER.fullmatch(item) else _plain(item)
 
 
 def _learnt_separators(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, bool, str], ...]:

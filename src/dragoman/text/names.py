@@ -20,11 +20,17 @@ Span = tuple[int, int]
 
 LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u058f\u1e00-\u1fff\u0300-\u036f"
 """Letters and accents of European scripts, as the inside of a regular expression's [...]."""
-_HIDDEN = "\u00ad\u200b-\u200d\u2060\ufeff"
-_WORD = re.compile(f"[{LETTERS}][{LETTERS}{_HIDDEN}]*")
-_INVISIBLE = re.compile(f"[{_HIDDEN}]")
-_BEGINNING = re.compile("(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\uffff]*$")
+HIDDEN = "\u00ad\u200b-\u200d\u2060\ufeff"
+"""Invisible characters that words may have inside."""
+_WORD = re.compile(f"[{LETTERS}][{LETTERS}{HIDDEN}]*")
+_INVISIBLE = re.compile(f"[{HIDDEN}]")
+_BEGINNING = re.compile("(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\ufefe\uff00-\uffff]*$")
 """What stands before a word that begins a sentence, and so has a capital whatever it is."""
+_TITLE = re.compile(
+    "(?:^|[^A-Za-z0-9\u00c0-\u1fff])"
+    "((?:Prof|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3})\\.[ \u00a0\u2000-\u200a\u202f\u3000]?)$"
+)
+"""An abbreviation before a name that ends no sentence: "Dr. ", "Mrs. ", "St. ", or any other without a vowel."""
 _BEFORE = 20
 """Characters before a word that are looked at."""
 _SHORTEST = 3
@@ -82,7 +88,18 @@ class WordFilter:
         """The words of a line that are names and that the sources never had."""
         if not (candidates := _candidates(line)):
             return []
-        return [(start, end) for start, end in candidates if _plain(line[start:end]) not in self]
+        names = [(start, end) for start, end in candidates if _plain(line[start:end]) not in self]
+        return [(self._with_title(line, start), end) for start, end in names]
+
+    def _with_title(self, line: str, start: int) -> int:
+        """Where a name begins: with the title before it, if the sources never had that either."""
+        title = _title(line, start)
+        return start if title is None or _plain(title[1].partition(".")[0]) in self else title.start(1)
+
+
+def _title(line: str, start: int) -> re.Match[str] | None:
+    """The title before a word, as group 1."""
+    return _TITLE.search(line, max(0, start - _BEFORE), start)
 
 
 def known_words(pairs: Iterable[tuple[str, str]]) -> WordFilter | None:
@@ -105,19 +122,28 @@ def known_words(pairs: Iterable[tuple[str, str]]) -> WordFilter | None:
     return WordFilter.of(sorted(counts))
 
 
+def composed(word: str) -> str:
+    """A word in normal form: composed, without invisible characters."""
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word))
+
+
 def _plain(word: str) -> str:
-    """A word as the filter has it: in lower case, composed, without invisible characters."""
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word)).lower()
+    """A word as the filter has it."""
+    return composed(word).lower()
 
 
 def _candidates(line: str) -> list[Span]:
     """The words with a capital that do not begin a sentence; none in a line in capitals or in title case."""
     words = [match.span() for match in _WORD.finditer(line)]
-    inside = [(start, end) for start, end in words if not _BEGINNING.search(line[max(0, start - _BEFORE) : start])]
+    inside = [(start, end) for start, end in words if not _begins_sentence(line, start)]
     capitals = [(start, end) for start, end in inside if line[start:end] != line[start:end].lower()]
     if len(inside) >= _SHORTEST and len(capitals) > _MOST * len(inside):
         return []
-    return [(start, end) for start, end in capitals if end - start >= _SHORTEST]
+    return [(start, end) for start, end in capitals if len(composed(line[start:end])) >= _SHORTEST]
+
+
+def _begins_sentence(line: str, start: int) -> bool:
+    return bool(_BEGINNING.search(line[max(0, start - _BEFORE) : start])) and not _title(line, start)
 
 
 def _bits(word: str, size: int) -> Iterator[int]:

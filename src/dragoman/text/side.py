@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dragoman.text.items import NAMES, Masked, restore
+from dragoman.text.items import NAMES, NO_QUOTATION, Masked, Quotation, restore
 from dragoman.text.segmentation import Segmentation, load_segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
@@ -32,6 +32,8 @@ class Encoded(NamedTuple):
     """[start, end) in characters of the raw line; see `Segments`."""
     items: tuple[str, ...] = ()
     """What the placeholders of a source stand for in its translation, from the first on."""
+    quotation: Quotation = NO_QUOTATION
+    """The quotation marks around a source, which enclose its translation."""
 
 
 class TextSide:
@@ -41,14 +43,20 @@ class TextSide:
         self.segmentation = segmentation
         self.vocabulary = vocabulary
 
-    def encode(self, line: str, items: Sequence[str] = ()) -> Encoded:
-        """Segment a raw line and look up the ids of its segments; a target by the `items` of its source."""
-        return self.encode_masked(self.mask(line, items))
+    def encode(self, line: str, items: Sequence[str] = (), quotation: Quotation = NO_QUOTATION) -> Encoded:
+        """Segment a raw line and look up the ids of its segments.
 
-    def mask(self, line: str, items: Sequence[str] = ()) -> Masked:
-        """Put placeholders in place of items, if the segmentation protects any."""
+        Args:
+            items, quotation: of a target: those of its source.
+        """
+        return self.encode_masked(self.mask(line, items, quotation))
+
+    def mask(self, line: str, items: Sequence[str] = (), quotation: Quotation = NO_QUOTATION) -> Masked:
+        """Put placeholders in place of items, and take off quotation marks, if the segmentation protects any."""
         segmentation = self.segmentation
-        return segmentation.mask(line, items) if isinstance(segmentation, ProtectedSegmentation) else Masked(line, None)
+        if isinstance(segmentation, ProtectedSegmentation):
+            return segmentation.mask(line, items, quotation)
+        return Masked(line, None)
 
     def count_items(self, line: str) -> int:
         """How many protected items a source has, those without a placeholder included."""
@@ -63,7 +71,7 @@ class TextSide:
             if isinstance(segmentation, ProtectedSegmentation)
             else segmentation.segment(line.text)
         )
-        return Encoded(self.vocabulary.ids(pieces), pieces, offsets, line.items)
+        return Encoded(self.vocabulary.ids(pieces), pieces, offsets, line.items, line.quotation)
 
     def formed(self, line: str) -> str:
         """The line in normal form, items and typing errors included; the line itself without one."""

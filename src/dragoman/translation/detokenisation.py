@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.text.items import NAMES, restore, stand_apart
+from dragoman.text.items import NAMES, PLACEHOLDERS, Quotation, restore, stand_apart
 from dragoman.text.links import Link
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -49,7 +49,8 @@ class Detokeniser:
         items, [part, *_] = line.source.items, line.source.parts
         spans = [span for piece, span in zip(part.pieces, part.offsets, strict=True) if piece in NAMES] if items else []
         joined = " ".join(self.target.segmentation.join(pieces).splitlines())
-        text = restore(joined, items, stand_apart(line.text, spans))
+        inside = restore(joined, items, stand_apart(line.text, spans))
+        text = _quoted(inside, line.quotation)
         known |= {
             position: items[NAMES.index(piece)] for position, piece in enumerate(tokens) if items and piece in NAMES
         }
@@ -62,12 +63,12 @@ class Detokeniser:
             source_tokens=line.source.pieces,
             attention=hypothesis.attention,
             attention_shift=self.encoder.attention_shift,
-            compute_alignment=partial(self._alignment, line, hypothesis, known, text),
+            compute_alignment=partial(self._alignment, line, hypothesis, known, inside),
             finished=hypothesis.finished,
             replacements=replacements,
             token_log_probabilities=hypothesis.token_log_probabilities,
             source_spans=line.source.offsets,
-            compute_target_spans=partial(self._target_spans, hypothesis, known, text),
+            compute_target_spans=partial(self._target_spans, hypothesis, known, inside, len(line.quotation[0])),
             compute_confidence=partial(self._confidence, line, hypothesis, text),
             compute_memory_matches=line.near,
             compute_typing_errors=partial(self.encoder.typing_errors, line.text),
@@ -81,9 +82,11 @@ class Detokeniser:
             features_of(line.text, text, part.ids, hypothesis.token_log_probabilities, finished=hypothesis.finished)
         )
 
-    def _target_spans(self, hypothesis: Hypothesis, known: Mapping[int, str], text: str) -> list[Span]:
+    def _target_spans(self, hypothesis: Hypothesis, known: Mapping[int, str], text: str, before: int) -> list[Span]:
+        """The spans of the target segments; `text` has so many characters `before` it."""
         segments = enumerate(hypothesis.tokens[:-1])
-        return surface_spans([known.get(position) or self._surface(segment) for position, segment in segments], text)
+        surfaces = [known.get(position) or self._surface(segment) for position, segment in segments]
+        return _moved(surface_spans(surfaces, text), before)
 
     def _alignment(
         self,
@@ -94,7 +97,11 @@ class Detokeniser:
         source_units: Sequence[Span],
         target_units: Sequence[Span],
     ) -> list[Link]:
-        """Links between units of the line and units of `text`, which has the `known` segments as they are."""
+        """Links between units of the line and units of the translation.
+
+        Args:
+            text: the translation without quotation marks around it; it has the `known` segments as they are.
+        """
         weights = self._weights(line, hypothesis)
         if weights is None:
             return []
@@ -103,7 +110,7 @@ class Detokeniser:
             known[position].split() if position in known else [self._surface(segment)]
             for position, segment in enumerate(hypothesis.tokens[:-1])
         ]
-        spans = surface_spans([word for words in surfaces for word in words], text)
+        spans = _moved(surface_spans([word for words in surfaces for word in words], text), len(line.quotation[0]))
         rows = np.array([position for position, words in enumerate(surfaces) for _ in words], dtype=np.int64)
         return word_links(weights[rows], line.source.offsets, source_units, spans, target_units)
 
@@ -157,4 +164,19 @@ def unchanged_translation(line: PreparedLine, source: TextSide) -> Translation:
     def links(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
         return [(position, position) for position in range(min(len(source_spans), len(target_spans)))]
 
-    return replace(unsearched_translation(line), text=restore(masked.text, masked.items), compute_alignment=links)
+    text, end = "", 0
+    for character, (start, stop) in zip(masked.text, masked.spans or (), strict=False):
+        if character in PLACEHOLDERS:
+            text += line.text[end:start] + masked.items[PLACEHOLDERS.index(character)]
+            end = stop
+    return replace(unsearched_translation(line), text=text + line.text[end:], compute_alignment=links)
+
+
+def _quoted(text: str, quotation: Quotation) -> str:
+    """The text in quotation marks; a prefix may have ended with the closing one."""
+    before, after = quotation
+    return f"{before}{text.removesuffix(after)}{after}"
+
+
+def _moved(spans: Sequence[Span], by: int) -> list[Span]:
+    return [(start + by, end + by) for start, end in spans]

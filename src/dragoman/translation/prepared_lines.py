@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.constraints import IdConstraints
-from dragoman.text.items import NAMES
+from dragoman.text.items import NAMES, NO_QUOTATION, Quotation
+from dragoman.text.raw_lines import has_letter
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
 from dragoman.translation.glossary import Glossary
@@ -105,6 +106,15 @@ class PreparedLine(NamedTuple):
     """The translation that a translation memory has of the line."""
     near: Callable[[], list[MemoryMatch]] = list
     """Looks for pairs of the memory that are like the line."""
+    begun: str = ""
+    """The forced prefix without the quotation mark before it."""
+    quotation: Quotation = NO_QUOTATION
+    """The quotation marks to put around the translation."""
+
+    @property
+    def has_letter(self) -> bool:
+        """Whether it has a letter outside its items."""
+        return any(map(has_letter, self.source.parts[0].pieces))
 
     @property
     def is_searched(self) -> bool:
@@ -153,11 +163,16 @@ class LinePreparation:
                 "for each of the input"
             )
         source = self.encoder.encode(text, f"line {number + 1}")
-        items = source.items
-        prefix = self.target.encode(constraints.prefix, items) if constraints.prefix else Encoded([], [], [])
+        items, quotation, begun = source.items, source.quotation, constraints.prefix
+        if begun and quotation[0] and begun.startswith(quotation[0]):
+            begun = begun.removeprefix(quotation[0])
+        elif begun:
+            quotation = NO_QUOTATION
+        prefix = self.target.encode(begun, items) if begun else Encoded([], [], [])
         terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
         phrases = [self._phrase_ids(phrase, f"line {number + 1}", items) for phrase in (*constraints.phrases, *terms)]
-        line = PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases, len(items)), prefix.pieces)
+        required = IdConstraints(prefix.ids, phrases, len(items))
+        line = PreparedLine(number, text, source, required, prefix.pieces, begun=begun, quotation=quotation)
         if self.memory is None:
             return line
         # The memory's translation may lack the prefix or a phrase, so that such a line is left to the model.

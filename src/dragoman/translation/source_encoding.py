@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
 from dragoman.engines.protocol import ConcurrentEngine, Engine, ThreadedEngine
-from dragoman.text.items import NAMES
+from dragoman.text.items import NAMES, Quotation
 from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation, LetterSegmentation
 from dragoman.text.segmentation.protected import innermost
@@ -43,6 +43,11 @@ class EncodedLine(NamedTuple):
     def items(self) -> tuple[str, ...]:
         """What the placeholders of the line stand for in its translation."""
         return self.parts[0].items
+
+    @property
+    def quotation(self) -> Quotation:
+        """The quotation marks around the line, which its segments do not have."""
+        return self.parts[0].quotation
 
     @property
     def segments(self) -> int:
@@ -176,7 +181,9 @@ class Truncator:
             self._warned = True
         pieces = encoded.pieces[:MAX_SEGMENTS]
         items = encoded.items[: sum(piece in NAMES for piece in pieces)]
-        return Encoded(encoded.ids[:MAX_SEGMENTS], pieces, encoded.offsets[:MAX_SEGMENTS], items)
+        return encoded._replace(
+            ids=encoded.ids[:MAX_SEGMENTS], pieces=pieces, offsets=encoded.offsets[:MAX_SEGMENTS], items=items
+        )
 
 
 def pad_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> Padded:

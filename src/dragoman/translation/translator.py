@@ -25,7 +25,7 @@ from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.items import MOST
-from dragoman.text.raw_lines import has_letter, is_blank
+from dragoman.text.raw_lines import is_blank
 from dragoman.text.side import TextSide
 from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.confidence import ConfidenceModel
@@ -368,7 +368,7 @@ class Translator:
         translate = partial(self._translations, n_best=1, full_vocabulary=True)
         by_word: dict[str, Translation] = {}
         beginnings = CompletionPrefixes(self._lines.encoder, self._lines.target, self._search, self._lines.banned)
-        tried = beginnings.prefixes(line, prefix, count)
+        tried = beginnings.prefixes(line, line.begun, count)
         for start in range(0, len(tried), count):
             prefixes = tried[start : start + count]
             wanted = line.constraints.placeholders
@@ -432,7 +432,7 @@ class Translator:
         return [next(rest) if translation is None else [translation] for translation in given]
 
     def _given(self, line: PreparedLine) -> Translation | None:
-        """The translation of a line that is in the memory, is blank, or has no letter, such as a number alone.
+        """The translation of a line that is in the memory, is blank, or has no letter but those of its items.
 
         Models that have learnt words find none in the last; it stays unless a prefix or phrases are wanted, or the
         training text shows that such lines change.
@@ -440,7 +440,7 @@ class Translator:
         if not line.is_searched:
             return unsearched_translation(line)
         wanted = line.constraints.prefix or line.constraints.phrases
-        if wanted or not self._source.letterless_stay or has_letter(line.text):
+        if wanted or not self._source.letterless_stay or line.has_letter:
             return None
         return unchanged_translation(line, self._source)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from dragoman.text.items import NAMES, PLACEHOLDERS, Items, Masked
+from dragoman.text.items import NAMES, NO_QUOTATION, PLACEHOLDERS, Items, Masked, Quotation
 from dragoman.text.segmentation.base import NONE, Entries, Segmentation, Segments
 from dragoman.text.segmentation.normal_form import NormalisedSegmentation, in_raw_line
 
@@ -30,9 +30,9 @@ class ProtectedSegmentation:
         self.items = items
         self.source = source
 
-    def mask(self, line: str, items: Sequence[str] = ()) -> Masked:
-        """Mask a source, or a target by the `items` of its source."""
-        return self.items.mask(line) if self.source else self.items.mask_target(line, items)
+    def mask(self, line: str, items: Sequence[str] = (), quotation: Quotation = NO_QUOTATION) -> Masked:
+        """Mask a source, or a target by the `items` and the quotation marks of its source."""
+        return self.items.mask(line) if self.source else self.items.mask_target(line, items, quotation)
 
     def segment(self, line: str) -> Segments:
         return self.segment_masked(self.mask(line))

@@ -4,10 +4,11 @@ import { codePoints, matches } from "./code_points.js";
 
 export const LETTERS =
   "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02af\\u0370-\\u0373\\u0376-\\u058f\\u1e00-\\u1fff\\u0300-\\u036f";
-const HIDDEN = "\\u00ad\\u200b-\\u200d\\u2060\\ufeff";
+export const HIDDEN = "\\u00ad\\u200b-\\u200d\\u2060\\ufeff";
 const WORD = new RegExp(`[${LETTERS}][${LETTERS}${HIDDEN}]*`, "gu");
 const INVISIBLE = new RegExp(`[${HIDDEN}]`, "gu");
-const BEGINNING = /(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\uffff]*$/u;
+const BEGINNING = /(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\ufefe\uff00-\uffff]*$/u;
+const TITLE = /(?:^|[^A-Za-z0-9\u00c0-\u1fff])((?:Prof|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3})\.[ \u00a0\u2000-\u200a\u202f\u3000]?)$/u;
 const BEFORE = 20; // characters before a word that are looked at
 const SHORTEST = 3;
 const MOST = 0.7; // share of the words inside a line that may have a capital
@@ -26,7 +27,14 @@ export class WordFilter {
   /** The spans of the words of a line that are names of which the sources had none. */
   names(line) {
     const characters = codePoints(line);
-    return candidates(line, characters).filter((span) => !this.#has(plain(characters.slice(...span).join(""))));
+    const names = candidates(line, characters).filter((span) => !this.#has(plain(characters.slice(...span).join(""))));
+    return names.map(([start, end]) => [start - this.#titleLength(characters, start), end]);
+  }
+
+  /** The length of the title before a name, if the sources never had that either. */
+  #titleLength(characters, start) {
+    const title = TITLE.exec(before(characters, start))?.[1] ?? "";
+    return this.#has(plain(title.split(".")[0])) ? 0 : title.length;
   }
 
   #has(word) {
@@ -42,18 +50,27 @@ export class WordFilter {
 
 function candidates(line, characters) {
   const inside = matches(WORD, line).filter(([start]) => {
-    return !BEGINNING.test(characters.slice(Math.max(0, start - BEFORE), start).join(""));
+    return !BEGINNING.test(before(characters, start)) || TITLE.test(before(characters, start));
   });
   const capitals = inside.filter((span) => {
     const word = characters.slice(...span).join("");
     return word !== word.toLowerCase();
   });
   if (inside.length >= SHORTEST && capitals.length > MOST * inside.length) return [];
-  return capitals.filter(([start, end]) => end - start >= SHORTEST);
+  return capitals.filter((span) => codePoints(composed(characters.slice(...span).join(""))).length >= SHORTEST);
+}
+
+function before(characters, start) {
+  return characters.slice(Math.max(0, start - BEFORE), start).join("");
+}
+
+/** A word in normal form. */
+export function composed(word) {
+  return word.replace(INVISIBLE, "").normalize("NFC");
 }
 
 function plain(word) {
-  return word.replace(INVISIBLE, "").normalize("NFC").toLowerCase();
+  return composed(word).toLowerCase();
 }
 
 function hash(word, seed) {

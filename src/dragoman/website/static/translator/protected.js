@@ -1,7 +1,7 @@
 // Items and their placeholders, as text/items.py and text/segmentation/protected.py state them; spans are in code points.
 
 import { codePoints, isSpace, matches } from "./code_points.js";
-import { LETTERS, WordFilter } from "./names.js";
+import { HIDDEN, LETTERS, WordFilter, composed } from "./names.js";
 
 export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧"];
 const PLACEHOLDERS = NAMES.map((_, number) => String.fromCodePoint(0xe001 + number));
@@ -10,8 +10,19 @@ const OWN_APART = /([\ue001-\ue009])/u;
 const BETWEEN = /([\ue001-\ue009]) (?=([\ue001-\ue009]))/gu;
 const LETTER = new RegExp(`[${LETTERS}0-9]`, "u");
 const EDGE = new RegExp(`[${LETTERS}0-9_/@#]`, "u");
+const SPACE = "[ \\u00a0\\u2000-\\u200b\\u202f\\u205f\\u3000\\ufeff]";
+const SPACES = new RegExp(`${SPACE}+`, "gu");
+const SPACES_BEFORE = new RegExp(`^${SPACE}+`, "u");
+const WORDS = new RegExp(`^[${LETTERS}](?:[${LETTERS}${HIDDEN}'\\u2019.\\-]|${SPACE})*$`, "u");
+const TAG = /^<(\/?)[A-Za-z][^<>]*(?<!\/)>$/u;
+const QUOTATION = new RegExp(
+  `^(${SPACE}*)("[^"]+"|“[^“”"]+”|„[^„“”"]+[“”]|«[^«»]+»|»[^«»]+«|‘[^‘’]+’|「[^「」]+」|『[^『』]+』)${SPACE}*$`,
+  "u",
+);
+export const NO_QUOTATION = ["", ""];
+const VISIBLE = /[^\s\0-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
 const NUMBER = /^(?:[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?)$/u;
-const MAY_BE = /[0-9/\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\u{1f000}-\u{1faff}]|www|mailto|vnd|[A-Z][+#-]|^ *(?:[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]|\(?[A-Za-z][.)])/u;
+const MAY_BE = /[0-9/\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\u{1f000}-\u{1faff}]|www|mailto|vnd|[A-Z][+#-]|^[ \u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]*(?:[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]|\(?[A-Za-z][.)])/u;
 
 export class Protected {
   #inner;
@@ -21,19 +32,22 @@ export class Protected {
   #anywhere;
   #known;
   #foreignWords;
+  letterlessStay;
 
   /** `description` is that of `protected`; `foreignWords` finds words with letters that the model does not know. */
-  constructor(inner, { patterns, separators, known_words, foreign_words, source, anywhere }, foreignWords) {
+  constructor(inner, description, foreignWords) {
+    const { patterns, separators, known_words, foreign_words, source, anywhere, letterless_stay = true } = description;
     this.#inner = inner;
     this.#pattern = new RegExp(["[\\ue001-\\ue009]", ...NAMES, ...patterns].map((one) => `(?:${one})`).join("|"), "gu");
     this.#separators = new Map(separators.map(([mark, three, written]) => [`${mark} ${three}`, written]));
     this.#isSource = source;
     this.#anywhere = anywhere;
+    this.letterlessStay = letterless_stay;
     this.#known = known_words === null ? null : new WordFilter(known_words);
     this.#foreignWords = foreign_words ? foreignWords : () => [];
   }
 
-  /** A source line, or a target line by the `items` of its source: {pieces, offsets, items}. */
+  /** A source line, or a target line by the `items` of its source: {pieces, offsets, items, quotation}. */
   segment(line, items = []) {
     const masked = this.#isSource ? this.#mask(line) : this.#maskTarget(line, items);
     const { pieces, offsets } = this.#inner.segment(masked.text);
@@ -43,6 +57,7 @@ export class Protected {
       pieces: pieces.map((piece) => NAMES[PLACEHOLDERS.indexOf(piece)] ?? piece),
       offsets: offsets.map(([start, stop]) => [startOf(start), stop > start ? masked.spans[stop - 1][1] : startOf(start)]),
       items: masked.items,
+      quotation: masked.quotation,
     };
   }
 
@@ -62,7 +77,7 @@ export class Protected {
     const characters = codePoints(line);
     const found = this.#find(line).slice(0, NAMES.length);
     const items = found.map((span) => this.#written(characters.slice(...span).join("")));
-    return masked(characters, found.map((span, number) => [span, PLACEHOLDERS[number]]), items);
+    return unquoted(masked(characters, found.map((span, number) => [span, PLACEHOLDERS[number]]), items), characters);
   }
 
   #maskTarget(line, items) {
@@ -75,7 +90,11 @@ export class Protected {
       free[number] = null;
       replaced.push([span, PLACEHOLDERS[number]]);
     }
-    return masked(characters, replaced, []);
+    for (const [number, word] of free.entries()) {
+      const span = word === null ? null : placeOfWord(line, word, replaced);
+      if (span) replaced.push([span, PLACEHOLDERS[number]]);
+    }
+    return masked(characters, replaced.sort(([[one]], [[other]]) => one - other), []);
   }
 
   #find(line) {
@@ -87,7 +106,7 @@ export class Protected {
   }
 
   #written(item) {
-    if (!this.#separators.size || !NUMBER.test(item)) return item;
+    if (!this.#separators.size || !NUMBER.test(item)) return plain(item);
     return item.replace(/([^0-9])([0-9]*)/gu, (_, mark, digits) => {
       return (this.#separators.get(`${mark} ${digits.length === 3}`) ?? mark) + digits;
     });
@@ -97,7 +116,8 @@ export class Protected {
 /**
  * The text with items in place of placeholders, and with the name of a placeholder that stands for none. Between a letter
  * and an item that would not be the same with it, or that stands `apart` in the source, there is a space; between items
- * neither of which stands apart on that side there is none.
+ * neither of which stands apart on that side there is none, and none between a tag and what it holds where the source has
+ * none.
  */
 export function restored(text, items, apart = []) {
   const joined = text.replace(BETWEEN, (whole, one, other) => {
@@ -106,16 +126,21 @@ export function restored(text, items, apart = []) {
   });
   let result = "";
   let ended = false;
+  let opened = false;
   joined.split(OWN_APART).forEach((part, place) => {
     if (place % 2) {
       const number = PLACEHOLDERS.indexOf(part);
       const written = items[number] ?? NAMES[number];
       const [before, after] = apart[number] ?? [false, false];
+      const tag = TAG.exec(written);
+      if (tag?.[1] && !before && result.endsWith(" ")) result = result.slice(0, -1);
+      opened = tag && !tag[1] && !after;
       const begins = before || EDGE.test(codePoints(written)[0]);
       ended = after || EDGE.test(codePoints(written).at(-1));
       result += (begins && LETTER.test(codePoints(result).at(-1) ?? "") ? " " : "") + written;
     } else {
-      result += (ended && LETTER.test(codePoints(part)[0] ?? "") ? " " : "") + part;
+      const inside = opened && part.startsWith(" ") ? part.slice(1) : part;
+      result += (ended && LETTER.test(codePoints(inside)[0] ?? "") ? " " : "") + inside;
     }
   });
   return result;
@@ -137,9 +162,40 @@ function masked(characters, replaced, items) {
     if (placeholder) spans.push([start, stop]);
     end = stop;
   }
-  return { text: parts.join(""), spans, items };
+  return { text: parts.join(""), spans, items, quotation: NO_QUOTATION };
+}
+
+/** An item with plain spaces before the mark of a list; one that is text in normal form. */
+function plain(item) {
+  if (WORDS.test(item)) return composed(item).replace(SPACES, " ");
+  return item.replace(SPACES_BEFORE, (spaces) => " ".repeat(codePoints(spaces).filter(isSpace).length));
+}
+
+/** Where a line has a word that is an item, in either form of its letters, and outside what is replaced; else null. */
+function placeOfWord(line, word, replaced) {
+  if (!WORDS.test(word)) return null;
+  for (const form of [word, word.normalize("NFD")]) {
+    const escaped = form.replace(/[.]/gu, "\\$&");
+    const found = matches(new RegExp(`(?<![${LETTERS}0-9])${escaped}(?![${LETTERS}0-9])`, "gu"), line);
+    const free = found.find(([start, end]) => !replaced.some(([[begin, stop]]) => start < stop && begin < end));
+    if (free) return free;
+  }
+  return null;
+}
+
+/** A masked line without the quotation marks around it, if they are not part of items. */
+function unquoted(masked, characters) {
+  const found = QUOTATION.exec(characters.join(""));
+  if (!found) return masked;
+  const first = codePoints(found[1]).length;
+  const last = first + codePoints(found[2]).length - 1;
+  const [begin, end] = [first, last].map((at) => masked.spans.findIndex(([start, stop]) => start === at && stop === at + 1));
+  const text = codePoints(masked.text).slice(begin + 1, end).join("");
+  if (begin < 0 || end < 0 || !VISIBLE.test(text)) return masked;
+  const quotation = [characters[first], characters[last]];
+  return { text, spans: masked.spans.slice(begin + 1, end), items: masked.items, quotation };
 }
 
 function key(item) {
-  return NUMBER.test(item) ? item.replace(/[^0-9]/gu, "") : item;
+  return NUMBER.test(item) ? item.replace(/[^0-9]/gu, "") : plain(item);
 }

@@ -5,13 +5,14 @@ import { beamSearch } from "./beam_search.js";
 import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
 import { featuresOf } from "./confidence.js";
 import { Constraints } from "./constraints.js";
-import { NAMES, standApart } from "./protected.js";
+import { NAMES, NO_QUOTATION, standApart } from "./protected.js";
 import { BOS, EOS, UNK } from "./text_side.js";
 import { Failure } from "./failure.js";
 import { faults, repetitionOrders, searchWithoutRepetition } from "./second_search.js";
 
 const MAX_SEGMENTS = 1000; // of a source; the rest is not translated
 const MAX_CONTINUATIONS = 200; // the most probable next segments among which `complete` looks for words
+const LETTER = /\p{L}/u;
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 
 export class SentenceTranslator {
@@ -45,6 +46,7 @@ export class SentenceTranslator {
   async translate(line, nBest, options, pause) {
     const prepared = this.#prepare(line, options.prefix ?? "");
     if (!prepared.source.ids.length) return [blank(line)];
+    if (!options.prefix && !options.phrases?.length && this.#stays(prepared)) return [this.#unchanged(prepared)];
     const banned = this.#bannedIds(options.banned ?? []);
     const phrases = (options.phrases ?? []).map((phrase) => this.#phraseIds(phrase, prepared.source.items, banned));
     const search = { ...this.#search, ...options.search };
@@ -79,7 +81,7 @@ export class SentenceTranslator {
     if (!prepared.source.ids.length) return [];
     const banned = this.#bannedIds(bannedWords);
     const start = await this.#start(prepared);
-    const prefixes = await this.#continuedPrefixes(prepared, start, prefix, count, banned, pause);
+    const prefixes = await this.#continuedPrefixes(prepared, start, prepared.begun, count, banned, pause);
     const byWord = new Map();
     for (let first = 0; first < prefixes.length; first += count) {
       for (const ids of prefixes.slice(first, first + count)) {
@@ -100,8 +102,30 @@ export class SentenceTranslator {
     const encoded = this.#source.encode(line);
     const [ids, pieces, spans] = [encoded.ids, encoded.pieces, encoded.offsets].map((list) => list.slice(0, MAX_SEGMENTS));
     const items = encoded.items.slice(0, pieces.filter((piece) => NAMES.includes(piece)).length);
-    const begun = prefix ? this.#target.encode(prefix, items) : { ids: [], pieces: [] };
-    return { line, source: { ids, pieces, spans, items }, prefix: begun };
+    const opens = prefix && encoded.quotation[0] && prefix.startsWith(encoded.quotation[0]);
+    const begun = opens ? prefix.slice(encoded.quotation[0].length) : prefix;
+    const quotation = prefix && !opens ? NO_QUOTATION : encoded.quotation;
+    const encodedPrefix = begun ? this.#target.encode(begun, items) : { ids: [], pieces: [] };
+    return { line, source: { ids, pieces, spans, items }, prefix: encodedPrefix, begun, quotation };
+  }
+
+  /** Whether a line that has no letter but those of its items is its own translation. */
+  #stays({ source }) {
+    return this.#source.letterlessStay && !source.pieces.some((piece) => LETTER.test(piece));
+  }
+
+  #unchanged({ line, source, quotation }) {
+    const places = source.pieces.map((piece) => NAMES.indexOf(piece));
+    const characters = codePoints(line);
+    let [text, end] = ["", 0];
+    source.spans.forEach(([start, stop], place) => {
+      if (places[place] < 0) return;
+      text += characters.slice(end, start).join("") + source.items[places[place]];
+      end = stop;
+    });
+    text += characters.slice(end).join("");
+    const alignment = rawWords(line).map((_, place) => [place, place]);
+    return { ...blank(line), text, alignment };
   }
 
   #start({ source }) {
@@ -192,16 +216,19 @@ export class SentenceTranslator {
     const segments = this.#target.pieces(ids);
     const pieces = segments.map((piece, place) => known.get(place) ?? piece);
     const itemSpans = source.spans.filter((_, place) => NAMES.includes(source.pieces[place]));
-    const text = linesJoined(this.#target.join(pieces, source.items, standApart(codePoints(line), itemSpans)));
+    const inside = linesJoined(this.#target.join(pieces, source.items, standApart(codePoints(line), itemSpans)));
+    const [opening, closing] = prepared.quotation;
+    const text = opening + (closing && inside.endsWith(closing) ? inside.slice(0, -1) : inside) + closing;
+    const moved = (spans) => spans.map(([start, end]) => [start + opening.length, end + opening.length]);
     segments.forEach((piece, place) => {
       const item = source.items[NAMES.indexOf(piece)];
       if (item !== undefined) known.set(place, item);
     });
     const surfaces = ids.map((id, place) => known.get(place) || this.#target.surface(id));
-    const segmentSpans = surfaceSpans(surfaces, text);
+    const segmentSpans = moved(surfaceSpans(surfaces, inside));
     // An item may have several words; each is linked as its segment is.
     const words = surfaces.map((surface, place) => (known.has(place) ? wordsOf(surface) : [surface]));
-    const wordSpans = surfaceSpans(words.flat(), text);
+    const wordSpans = moved(surfaceSpans(words.flat(), inside));
     const rows = weights?.flatMap((row, place) => words[place].map(() => row));
     const links = (sourceUnits, targetUnits) =>
       rows ? wordLinks(rows, source.spans, sourceUnits, wordSpans, targetUnits) : [];

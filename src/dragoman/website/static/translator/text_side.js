@@ -1,6 +1,6 @@
 // One language side of a model: its segmentation and vocabulary, from raw line to ids and back.
 
-import { NAMES, restored } from "./protected.js";
+import { NAMES, NO_QUOTATION, restored } from "./protected.js";
 import { openSegmentation } from "./segmentation.js";
 import { wordBoundaries } from "./word_boundaries.js";
 
@@ -34,15 +34,20 @@ export class TextSide {
     return this.#pieces.slice(SPECIALS.length);
   }
 
-  /** The segments of a raw line, a target by the items of its source: {ids, pieces, offsets, items}, without EOS. */
+  /** The segments of a raw line, a target by the items of its source: {ids, pieces, offsets, items, quotation}, no EOS. */
   encode(line, sourceItems = []) {
-    const { pieces, offsets, items = [] } = this.#segmentation.segment(line, sourceItems);
-    return { ids: pieces.map((piece) => this.#ids.get(piece) ?? UNK), pieces, offsets, items };
+    const { pieces, offsets, items = [], quotation = NO_QUOTATION } = this.#segmentation.segment(line, sourceItems);
+    return { ids: pieces.map((piece) => this.#ids.get(piece) ?? UNK), pieces, offsets, items, quotation };
   }
 
   /** The words of a source that are read as others: [{start, end, read_as}]. */
   typingErrors(line) {
     return this.#segmentation.typingErrors?.(line) ?? [];
+  }
+
+  /** Whether a source without a letter is its own translation. */
+  get letterlessStay() {
+    return this.#segmentation.letterlessStay ?? false;
   }
 
   /** The ids of the placeholders of items; empty where the model has none. */
