@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -60,6 +62,13 @@ POLISH = (
 )
 
 
+VIETNAMESE = (
+    "Tiếng Việt là ngôn ngữ chính thức tại Việt Nam.",
+    "Hôm nay trời rất đẹp, chúng tôi đi dạo trong công viên.",
+    "Con chó đang chạy trên cánh đồng rộng lớn.",
+)
+
+
 def corpus(folder: Path, lines: tuple[str, ...], encoding: str) -> list[Path]:
     """A corpus of two files: numbered lines in ASCII, and lines in an encoding."""
     source, target = folder / "a.src", folder / "a.tgt"
@@ -97,6 +106,25 @@ def test_an_encoding_is_recognised_and_said(tmp_path: Path, lines: tuple[str, ..
     assert texts == [*3 * lines]
     assert len(said) == 1
     assert said[0].startswith(f"{files[1]}: read as {found}")
+
+
+def test_vietnamese_is_recognised_by_its_tones(tmp_path: Path) -> None:
+    """Which stand behind their vowel in cp1258."""
+    apart = [
+        re.sub(
+            "[aeouAEOU][\u0302\u0306\u031b]",
+            lambda found: normalize("NFC", found[0]),
+            re.sub("(\u0323)([\u0302\u0306])", r"\2\1", normalize("NFD", line)),
+        )
+        for line in VIETNAMESE
+    ]
+    targets, said = read(corpus(tmp_path, tuple(apart), "cp1258"))
+    assert [normalize("NFC", target) for target in targets[:3]] == list(VIETNAMESE)
+    assert "read as cp1258 (Vietnamese, 100 % sure)" in said[0]
+    (tmp_path / "a.tgt").write_bytes(f"{apart[0]}\n".encode("cp1258"))
+    (tmp_path / "a.src").write_text("a\n")
+    with pytest.raises(InputError, match=r"give --encoding NAME: cp1258 \(T"):
+        read([tmp_path / "a.src", tmp_path / "a.tgt"])
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])

@@ -45,6 +45,14 @@ _COHERENT, _COHERENT_ALONE = 70.0, 40.0
 """Percent of coherence with a language that Latin text needs, and where no other code page gives other letters."""
 
 
+_TONE = re.compile("(?<=[aeiouyAEIOUYăâêôơưĂÂÊÔƠƯ])[\u0300\u0301\u0303\u0309\u0323]")
+_MARK = re.compile("[\u0300\u0301\u0303\u0309\u0323]")
+"""The tones of Vietnamese, which in cp1258 are characters of their own behind their vowel."""
+
+_FEWEST_TONES, _TONES_OF_MARKS, _TONES_OF_BYTES = 20, 0.95, 0.2
+"""Tones that make text Vietnamese: how many, and their parts of what would be marks and of the bytes beyond ASCII."""
+
+
 class Encoding(NamedTuple):
     """The encoding of a file."""
 
@@ -113,6 +121,9 @@ def _recognised(head: bytes) -> Encoding | None:
         head = head[: head.rfind(b"\n") + 1]
     if len(re.sub(rb"[\x00-\x7f]", b"", head)) < _FEWEST:
         return None
+    tones = _tones(head)
+    if tones is not None and tones.found >= _FEWEST_TONES:
+        return Encoding("cp1258", f"Vietnamese, {100 * tones.part:.0f} % sure")
     found = list(from_bytes(head, cp_isolation=list(CANDIDATES)))
     if not found:
         return None
@@ -134,6 +145,25 @@ def _recognised(head: bytes) -> Encoding | None:
         if not clear and other.percent_coherence > best.percent_coherence - _CLEAR and str(other) != str(best):
             return None
     return Encoding(best.encoding, f"{best.language}, {100 - best.percent_chaos:.0f} % sure")
+
+
+class _Tones(NamedTuple):
+    found: int
+    part: float
+    """Of all characters that would be marks."""
+
+
+def _tones(text: bytes) -> _Tones | None:
+    """The tones of a text in cp1258; None where it is in another encoding."""
+    try:
+        decoded = text.decode("cp1258")
+    except UnicodeDecodeError:
+        return None
+    tones, marks = len(_TONE.findall(decoded)), len(_MARK.findall(decoded))
+    beyond = sum(byte > 0x7F for byte in text)
+    if not tones or tones < _TONES_OF_MARKS * marks or tones < _TONES_OF_BYTES * beyond:
+        return None
+    return _Tones(tones, tones / marks)
 
 
 class AsUtf8:
@@ -158,6 +188,8 @@ def undecodable(line: UndecodableLine) -> InputError:
     shown: list[str] = []
     beyond = len(re.sub(rb"[\x00-\x7f]", b"", line.raw))
     names = (*_LATIN, *_OTHERS) if beyond < len(line.raw) / 4 else CANDIDATES
+    if _tones(line.raw) is not None:
+        names = ("cp1258", *names)
     for name in () if _is_mostly_utf8(line.raw) else names:
         try:
             text = line.raw.decode(name)
