@@ -116,6 +116,18 @@ def test_xliff_gets_targets_with_their_inline_elements() -> None:
     assert f'<unit id="u">{note}<segment state="translated" ' in rated
 
 
+def test_the_languages_that_a_file_names_are_known() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    first = '<xliff><file source-language="nl-nl" target-language="en-gb"><body/></file></xliff>'
+    second = '<xliff srcLang="nl"><file id="f"/></xliff>'
+    for kind, text, languages in (
+        (".mqxliff", first, ("nl-nl", "en-gb")),
+        (".xlf", second, ("nl", "")),
+        (".po", PO, ("", "en")),
+    ):
+        assert open_document(kind, text.encode(), Languages("de", "en")).declared == languages
+
+
 def test_a_memory_gets_the_target_language() -> None:
     pytest.importorskip("lxml", reason="needs lxml")
     before = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +20,7 @@ from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.workflows.demo_corpus import make_corpus
-from dragoman.workflows.unexpected_text import checked_lines, checked_pairs
+from dragoman.workflows.unexpected_text import checked_lines, checked_pairs, warn_of_declared
 
 
 def side(lines, segmentation):
@@ -110,6 +111,14 @@ def test_names_of_files_are_told_before_the_text(run, demo, caplog):
     ]
     for name, languages in (("new.de", ("de", "en")), ("new.txt", ("de", "en")), ("a.nb", ("no", "en"))):
         assert told(caplog, checked_lines, german, name, "RUN", named(run, *languages))[1] == []
+
+
+def test_languages_that_a_document_declares_are_told(run, caplog):
+    config = named(run).config
+    warn_of_declared(Path("a.xlf"), {"source": "de-AT", "target": ""}, "RUN", config)
+    assert caplog.messages == []
+    warn_of_declared(Path("a.xlf"), {"source": "de", "target": "fr-FR"}, "RUN", config)
+    assert caplog.messages == [f"RUN translates de to en, but a.xlf says that its target is fr-FR{END}"]
 
 
 def test_a_few_words_are_not_judged(run, caplog):

@@ -81,7 +81,8 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
             letter = error.object[error.start]
             raise InputError(f"{encoding}, in which the file is, lacks {letter!r}; convert it to UTF-8") from None
 
-    return Document(texts, write, places, Units(done, write))
+    declared = Languages(target=catalogue.metadata.get("Language", ""))
+    return Document(texts, write, places, Units(done, write), declared=declared)
 
 
 def _text(content: bytes) -> tuple[str, str]:
@@ -194,7 +195,15 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
         write,
         [_segment_name(segment) for segment in found],
         Units(done, write),
+        declared=_declared(root),
     )
+
+
+def _declared(root: Element) -> Languages:
+    """The languages that XLIFF names: those of its first file."""
+    file = next(root.iter("{*}file"), root)
+    source = root.get("srcLang") or file.get("source-language") or ""
+    return Languages(source, root.get("trgLang") or file.get("target-language") or "")
 
 
 def _child(unit: Element, name: str) -> Element | None:

@@ -65,6 +65,8 @@ class Document(NamedTuple):
     """Where texts have several lines, that of the file in which each begins, from 1."""
     untranslated: Sequence[str] = ()
     """Where other texts stand, which stay as they are because they cannot be put back, for messages."""
+    declared: Languages = Languages()
+    """The languages that a file of translators names; "" where it names none."""
     is_tracked: bool = False
     """Whether the document has tracked changes: insertions are translated, deleted text stays."""
 

@@ -27,7 +27,7 @@ from dragoman.workflows.translation import (
     warn_of_searched_again,
     warn_of_truncated,
 )
-from dragoman.workflows.unexpected_text import checked_lines
+from dragoman.workflows.unexpected_text import checked_lines, warn_of_declared
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,10 @@ def translate_document_file(request: TranslationRequest) -> None:
     translator = requested_translator(request, models)
     text = models.first.config.text
     languages = Languages(text.source.language or "", text.target.language or "")
-    sentences = sentences_in(_opened(path, content, languages), translator, languages.source)
+    document = _opened(path, content, languages)
+    declared = document.declared
+    warn_of_declared(path, {"source": declared.source, "target": declared.target}, request.runs[0], models.first.config)
+    sentences = sentences_in(document, translator, languages.source)
     for _ in checked_lines(sentences, path, request.runs[0], models.first):
         pass
     translated = _translated(path, content, translator, languages, console)

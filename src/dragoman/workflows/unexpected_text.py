@@ -61,6 +61,18 @@ def checked_pairs(pairs: Iterable[Pair], files: Sequence[str | Path], name: str,
     return _watched(pairs, lambda pair: (pair.source, pair.target), name, run, warned=warned)
 
 
+def warn_of_declared(file: Path, declared: Mapping[SideName, str], name: str, config: Config) -> None:
+    """Warn of a file that says that it is in other languages than a run translates; "" where it does not say."""
+    languages = _languages(config)
+    odd = [
+        f"{file} says that its {side} is {code}"
+        for side, code in declared.items()
+        if code and languages[side] is not None and not _alike(code.lower(), languages[side])
+    ]
+    if odd:
+        _warn(name, config, odd)
+
+
 def _warn_of_names(name: str, config: Config, files: Mapping[Path, SideName]) -> bool:
     """Warn of files whose names have another language than their side; return whether there were any."""
     languages = _languages(config)
