@@ -27,6 +27,11 @@ def test_the_first_word_of_a_sentence_is_no_name() -> None:
     assert names("그는 Yeongsu 와 a dog") == ["Yeongsu"]
 
 
+def test_in_a_line_of_a_script_without_case_any_new_word_with_a_capital_is_a_name() -> None:
+    assert names("Yeongsu 는 a Dog 을 본다. Kowalczyk 도: Brankvold") == ["Yeongsu", "Kowalczyk", "Brankvold"]
+    assert names("셀 C8이 TRUE 이므로 LOVBR 은 FALSE 를 반환합니다", WordFilter.of(["c", "true", "false"])) == ["LOVBR"]
+
+
 def test_a_title_ends_no_sentence_and_is_part_of_the_name_if_it_is_as_new() -> None:
     assert names("See Dr. Kowalczyk and St. Brankvold. Lobrek is old.") == ["Dr. Kowalczyk", "St. Brankvold"]
     known = WordFilter.of(["see", "mrs", "old", "is"])

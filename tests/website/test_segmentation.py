@@ -77,6 +77,7 @@ def _lines() -> list[str]:
         "1,234.5 3.14 1 000",
         *("„Der Hund läuft.“", ' "Hund" ', "«\u00a0Hund 12\u00a0»", '"{x}"', '"a" und "b"', '" "', "‘Der Hund’"),
         *("\u3000- Hund", "\ufeff\u200b - Hund", "-\u00a0Hund", "\ufeffZebra und Hund", "Hund mit Od\u0308 hier"),
+        "Kowalczyk 도 TRUE 를 H\u00fcnd. Brankvold 와 LOVBR: Hund",
         *("Der Hund von Dr. Kowalczyk", "bei Mr.\u00a0Brankvold", "Hund und Ko\u0301walczyk und Kowal\u200bczyk"),
     ]
     return [*sentences, *("".join(draw.choices(letters, k=draw.randint(1, 20))) for _ in range(100)), *UNUSUAL]

@@ -1,5 +1,8 @@
 """Names that a model never saw: words inside a line with a capital, which its training sources have in no case.
 
+In a line of a script without case, such as Hangul, words with a capital may also begin a sentence, and may be all that
+there are of European letters.
+
 Where such words are mostly the same in source and target, as names are, they are protected. The training text itself
 shows it: of its own words that occur once, how many does the target have as they are? About 60 % in English, French and
 Czech text, 5 % in German, which writes nouns with capitals; there no word is a name by its capital.
@@ -26,6 +29,8 @@ _WORD = re.compile(f"[{LETTERS}][{LETTERS}{HIDDEN}]*")
 _INVISIBLE = re.compile(f"[{HIDDEN}]")
 _BEGINNING = re.compile("(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\ufefe\uff00-\uffff]*$")
 """What stands before a word that begins a sentence, and so has a capital whatever it is."""
+_WITHOUT_CASE = re.compile("[\u0590-\u109f\u1100-\u1c7f\u3040-\ua63f\ua960-\uab2f\uac00-\ufaff]")
+"""Letters of scripts without case, or nearly all of them."""
 _TITLE = re.compile(
     "(?:^|[^A-Za-z0-9\u00c0-\u1fff])"
     "((?:Prof|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3})\\.[ \u00a0\u2000-\u200a\u202f\u3000]?)$"
@@ -135,9 +140,10 @@ def _plain(word: str) -> str:
 def _candidates(line: str) -> list[Span]:
     """The words with a capital that do not begin a sentence; none in a line in capitals or in title case."""
     words = [match.span() for match in _WORD.finditer(line)]
-    inside = [(start, end) for start, end in words if not _begins_sentence(line, start)]
+    with_case = bool(words) and not _WITHOUT_CASE.search(line)
+    inside = [(start, end) for start, end in words if not (with_case and _begins_sentence(line, start))]
     capitals = [(start, end) for start, end in inside if line[start:end] != line[start:end].lower()]
-    if len(inside) >= _SHORTEST and len(capitals) > _MOST * len(inside):
+    if with_case and len(inside) >= _SHORTEST and len(capitals) > _MOST * len(inside):
         return []
     return [(start, end) for start, end in capitals if len(composed(line[start:end])) >= _SHORTEST]
 

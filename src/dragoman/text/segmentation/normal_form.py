@@ -147,8 +147,8 @@ class NormalForm:
         return line.isascii() or (_composed(line) == line and not _UNUSUAL.search(line))
 
     def _stays(self, character: str) -> bool:
-        """Whether a character that the training sources never had is left as it is."""
-        return self._replacement(character) == character and not _UNUSUAL.match(character)
+        """Whether a character that the training sources never had is certainly left as it is."""
+        return character.isascii() and self._replacement(character) == character
 
     def _written(self, composed: str) -> str:
         """Composed characters as the training sources write them."""

@@ -8,6 +8,7 @@ export const HIDDEN = "\\u00ad\\u200b-\\u200d\\u2060\\ufeff";
 const WORD = new RegExp(`[${LETTERS}][${LETTERS}${HIDDEN}]*`, "gu");
 const INVISIBLE = new RegExp(`[${HIDDEN}]`, "gu");
 const BEGINNING = /(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\ufefe\uff00-\uffff]*$/u;
+const WITHOUT_CASE = /[\u0590-\u109f\u1100-\u1c7f\u3040-\ua63f\ua960-\uab2f\uac00-\ufaff]/u;
 const TITLE = /(?:^|[^A-Za-z0-9\u00c0-\u1fff])((?:Prof|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3})\.[ \u00a0\u2000-\u200a\u202f\u3000]?)$/u;
 const BEFORE = 20; // characters before a word that are looked at
 const SHORTEST = 3;
@@ -49,14 +50,15 @@ export class WordFilter {
 }
 
 function candidates(line, characters) {
+  const withCase = !WITHOUT_CASE.test(line);
   const inside = matches(WORD, line).filter(([start]) => {
-    return !BEGINNING.test(before(characters, start)) || TITLE.test(before(characters, start));
+    return !withCase || !BEGINNING.test(before(characters, start)) || TITLE.test(before(characters, start));
   });
   const capitals = inside.filter((span) => {
     const word = characters.slice(...span).join("");
     return word !== word.toLowerCase();
   });
-  if (inside.length >= SHORTEST && capitals.length > MOST * inside.length) return [];
+  if (withCase && inside.length >= SHORTEST && capitals.length > MOST * inside.length) return [];
   return capitals.filter((span) => codePoints(composed(characters.slice(...span).join(""))).length >= SHORTEST);
 }
 
