@@ -154,6 +154,14 @@ def test_words_are_written_in_normal_form_and_found_in_either() -> None:
         assert Items([]).mask_target(f"{written} und Ödöghs", ("Ödögh",)).text == f"{ONE} und Ödöghs"
 
 
+def test_items_are_found_without_invisible_characters() -> None:
+    line = "\u2060- see \u200bhttps://a.b/\u200bcd\u00ade, {x\ufeff}\u200b{y}"
+    masked = ALL.mask(line)
+    assert masked.items == ("-", "https://a.b/cde", "{x}", "{y}")
+    assert found(line) == ["-", "https://a.b/\u200bcd\u00ade", "{x\ufeff}", "{y}"]
+    assert stand_apart(line, ALL.find(line)) == [(True, True), (True, False), (True, False), (False, True)]
+
+
 def test_own_patterns_are_preferred_and_need_none_of_the_usual_signs() -> None:
     pairs = [("ab cd", "ab")]
     items = Items.of_kinds(["number", "variable"], lambda: pairs, own_patterns=["no [a-z]+", "[{]x[}]!"])

@@ -79,6 +79,10 @@ def _lines() -> list[str]:
         *("\u3000- Hund", "\ufeff\u200b - Hund", "-\u00a0Hund", "\ufeffZebra und Hund", "Hund mit Od\u0308 hier"),
         "Kowalczyk 도 TRUE 를 H\u00fcnd. Brankvold 와 LOVBR: Hund",
         *("Der Hund von Dr. Kowalczyk", "bei Mr.\u00a0Brankvold", "Hund und Ko\u0301walczyk und Kowal\u200bczyk"),
+        *(
+            "\u2060- Hund \u200bhttp://a.b/\u200bcd\u00ade {x\ufeff}\u200b{y}",
+            "Hund bei Šťá\u200bvěk mit D\u2060r. Brank\u00advold",
+        ),
     ]
     return [*sentences, *("".join(draw.choices(letters, k=draw.randint(1, 20))) for _ in range(100)), *UNUSUAL]
 

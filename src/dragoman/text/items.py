@@ -26,8 +26,10 @@ _FILE = "[A-Za-z0-9_.+~-]"
 _PICTURE = "(?:[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff])"
 _BULLET = "[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]"
 _HEX = "[0-9A-Fa-f]"
-_SPACE = r"[ \u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]"
-"""Spaces, and invisible characters at the beginning of a line."""
+_SPACE = r"[ \u00a0\u00ad\u1680\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]"
+"""Spaces and invisible characters around the text of a line."""
+_INVISIBLE = "\u00ad\u200b\u2060\ufeff"
+"""Characters that items are found without: zero-width spaces in a link, say, allow it to be broken."""
 
 
 class KindOfItem(NamedTuple):
@@ -125,6 +127,7 @@ _NUMBER = re.compile("[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,
 """What languages write with their own separators; neither a date nor a version."""
 _DIGITS = re.compile("[0-9]")
 
+_IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _SPACES = re.compile(f"{_SPACE}+")
 _WORDS = re.compile(f"[{LETTERS}](?:[{LETTERS}{HIDDEN}'’.-]|{_SPACE})*")
 """Items that are text, such as names: they are written in normal form."""
@@ -232,6 +235,10 @@ class Items:
 
     def find(self, line: str) -> list[Span]:
         """The spans of the items of a line."""
+        if not line.isascii() and _IS_INVISIBLE.search(line):
+            places = [place for place, character in enumerate(line) if character not in _INVISIBLE]
+            spans = self.find("".join(line[place] for place in places))
+            return [(places[start], places[end - 1] + 1) for start, end in spans]
         possible = self.anywhere or _MAY_BE.search(line)
         spans = [match.span() for match in self._pattern.finditer(line)] if possible else []
         names = self.known.names(line) if self.known else []
@@ -326,15 +333,19 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
 
 def stand_apart(line: str, spans: Iterable[Span]) -> list[tuple[bool, bool]]:
     """Whether items of a line have a space, or an end of the line, before and after them."""
-    return [(not line[:start][-1:].strip(), not line[end : end + 1].strip()) for start, end in spans]
+    return [
+        (not line[:start].rstrip(_INVISIBLE)[-1:].strip(), not line[end:].lstrip(_INVISIBLE)[:1].strip())
+        for start, end in spans
+    ]
 
 
 def _plain(item: str) -> str:
-    """An item with plain spaces before the mark of a list; one that is text in normal form."""
+    """An item with plain spaces before the mark of a list, and no invisible characters; text in normal form."""
+    item = _IS_INVISIBLE.sub("", item)
     if _WORDS.fullmatch(item):
         return _SPACES.sub(" ", composed(item))
     spaces = _SPACES.match(item)
-    return item if spaces is None else " " * sum(map(str.isspace, spaces[0])) + item[spaces.end() :]
+    return item if spaces is None else " " * len(spaces[0]) + item[spaces.end() :]
 
 
 def _place_of_word(line: str, word: str, taken: Sequence[Span]) -> Span | None:

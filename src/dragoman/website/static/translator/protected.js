@@ -10,7 +10,9 @@ const OWN_APART = /([\ue001-\ue009])/u;
 const BETWEEN = /([\ue001-\ue009]) (?=([\ue001-\ue009]))/gu;
 const LETTER = new RegExp(`[${LETTERS}0-9]`, "u");
 const EDGE = new RegExp(`[${LETTERS}0-9_/@#]`, "u");
-const SPACE = "[ \\u00a0\\u2000-\\u200b\\u202f\\u205f\\u3000\\ufeff]";
+const SPACE = "[ \\u00a0\\u00ad\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff]";
+const INVISIBLE = /[\u00ad\u200b\u2060\ufeff]/u;
+const ALL_INVISIBLE = /[\u00ad\u200b\u2060\ufeff]/gu;
 const SPACES = new RegExp(`${SPACE}+`, "gu");
 const SPACES_BEFORE = new RegExp(`^${SPACE}+`, "u");
 const WORDS = new RegExp(`^[${LETTERS}](?:[${LETTERS}${HIDDEN}'\\u2019.\\-]|${SPACE})*$`, "u");
@@ -22,7 +24,7 @@ const QUOTATION = new RegExp(
 export const NO_QUOTATION = ["", ""];
 const VISIBLE = /[^\s\0-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
 const NUMBER = /^(?:[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?)$/u;
-const MAY_BE = /[0-9/\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\u{1f000}-\u{1faff}]|www|mailto|vnd|[A-Z][+#-]|^[ \u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]*(?:[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]|\(?[A-Za-z][.)])/u;
+const MAY_BE = /[0-9/\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\u{1f000}-\u{1faff}]|www|mailto|vnd|[A-Z][+#-]|^[ \u00a0\u00ad\u1680\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]*(?:[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]|\(?[A-Za-z][.)])/u;
 
 export class Protected {
   #inner;
@@ -98,6 +100,12 @@ export class Protected {
   }
 
   #find(line) {
+    if (INVISIBLE.test(line)) {
+      const characters = codePoints(line);
+      const places = [...characters.keys()].filter((place) => !INVISIBLE.test(characters[place]));
+      const spans = this.#find(places.map((place) => characters[place]).join(""));
+      return spans.map(([start, end]) => [places[start], places[end - 1] + 1]);
+    }
     const found = this.#anywhere || MAY_BE.test(line) ? matches(this.#pattern, line) : [];
     for (const [start, stop] of [...(this.#known?.names(line) ?? []), ...this.#foreignWords(line)]) {
       if (!found.some(([begin, end]) => start < end && begin < stop)) found.push([start, stop]);
@@ -149,7 +157,11 @@ export function restored(text, items, apart = []) {
 /** Whether items of a line have a space, or an end of the line, before and after them: [[before, after]]. */
 export function standApart(characters, spans) {
   const isApart = (character) => character === undefined || isSpace(character);
-  return spans.map(([start, end]) => [isApart(characters[start - 1]), isApart(characters[end])]);
+  const isSeen = (character) => !INVISIBLE.test(character);
+  return spans.map(([start, end]) => [
+    isApart(characters.slice(0, start).findLast(isSeen)),
+    isApart(characters.slice(end).find(isSeen)),
+  ]);
 }
 
 function masked(characters, replaced, items) {
@@ -165,10 +177,11 @@ function masked(characters, replaced, items) {
   return { text: parts.join(""), spans, items, quotation: NO_QUOTATION };
 }
 
-/** An item with plain spaces before the mark of a list; one that is text in normal form. */
-function plain(item) {
+/** An item with plain spaces before the mark of a list, and no invisible characters; text in normal form. */
+function plain(written) {
+  const item = written.replace(ALL_INVISIBLE, "");
   if (WORDS.test(item)) return composed(item).replace(SPACES, " ");
-  return item.replace(SPACES_BEFORE, (spaces) => " ".repeat(codePoints(spaces).filter(isSpace).length));
+  return item.replace(SPACES_BEFORE, (spaces) => " ".repeat(spaces.length));
 }
 
 /** Where a line has a word that is an item, in either form of its letters, and outside what is replaced; else null. */
