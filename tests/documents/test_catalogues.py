@@ -8,7 +8,7 @@ from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import open_document
 from dragoman.errors import InputError
 from dragoman.translation_memory.memory import MemoryMatch
-from tests.documents.translators import reversed_words, translated
+from tests.documents.translators import reversed_words, same, translated
 
 PO = """# translator
 msgid ""
@@ -295,6 +295,47 @@ def test_an_element_that_comes_twice_gets_its_own_id() -> None:
     assert (
         '<target><pc id="1">a</pc> <pc id="2" dataRefStart="d">c</pc> <pc id="1-1" copyOf="1">b</pc> '
         '<pc id="2-1" dataRefStart="d">c</pc></target>'
+    ) in found
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ('ein <b i="1"/>Hund<e i="1"/> da', 'da <b i="1"/>Hund<e i="1"/> ein'),
+        ('<b i="1"/><b i="2"/>ein Hund<e i="1"/><e i="2"/> da', 'da <b i="1"/><b i="2"/>Hund ein<e i="1"/><e i="2"/>'),
+        (
+            '<b i="1"/>a<e i="1"/><b i="2"/>ein Hund<e i="2"/> da',
+            'da <b i="2"/>Hund<e i="2"/> <b i="1"/>a<e i="1"/><b i="3"/>ein<e i="3"/>',
+        ),
+        ('<b i="1"/>ein <b i="2"/>Hund<e i="2"/><e i="1"/> da', 'da <b i="1"/><b i="2"/>Hund<e i="2"/> ein<e i="1"/>'),
+        ('<e i="1"/>ein Hund <b i="2"/>', '<e i="1"/>Hund ein <b i="2"/>'),
+    ],
+)
+def test_tags_that_begin_and_end_stay_around_their_words(source: str, target: str) -> None:
+    """In TMX and in files of memoQ, formatting is two elements without content; i becomes id there."""
+    pytest.importorskip("lxml", reason="needs lxml")
+    source, target = (text.replace("<b ", "<bpt ").replace("<e ", "<ept ") for text in (source, target))
+    memory = f'<tmx><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>{source}</seg></tuv></tu></body></tmx>'
+    assert f"<seg>{target}</seg></tuv></tu>" in translated(".tmx", memory.encode(), reversed_words).decode()
+    assert memory.count(source) + 1 == translated(".tmx", memory.encode(), same).decode().count(source)
+    source, target = (text.replace(" i=", " id=") for text in (source, target))
+    unit = f'<trans-unit id="u"><source>{source}</source></trans-unit>'
+    file = f'<xliff><file source-language="de"><body>{unit}</body></file></xliff>'
+    found = translated(".xlf", file.encode(), reversed_words).decode()
+    assert target.replace('id="3"', 'id="2-1"') + "</target>" in found
+
+
+def test_links_between_tags_are_kept_in_copies() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    before = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="de"><file id="f"><unit id="u"><segment>'
+        '<source><sc id="1"/>ein<ec startRef="1"/><sc id="2"/>Hund ist<ec startRef="2"/> da</source>'
+        "</segment></unit></file></xliff>"
+    )
+    found = translated(".xlf", before.encode(), reversed_words).decode()
+    assert (
+        '<target>da <sc id="2"/>ist<ec startRef="2"/> <sc id="1"/>ein<ec startRef="1"/>'
+        '<sc id="2-1" copyOf="2"/>Hund<ec startRef="2-1"/></target>'
     ) in found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dragoman.documents.archives import local_name
 from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, as_html, as_text, decoded
 from dragoman.documents.inline import NOT_XML
-from dragoman.documents.mixed import MixedText, Role
+from dragoman.documents.mixed import Half, MixedText, Role
 from dragoman.documents.xml_text import XmlText
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
@@ -29,6 +29,8 @@ _CHARSET = re.compile(rb"charset=([\w-]+)")
 _MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
 _WRAPPERS = frozenset(("g", "mrk", "pc", "hi", "sub"))
 """Elements of the sentence; all others of XLIFF and TMX stand for tags."""
+_BEGIN, _END = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
+"""Tags that begin and end a formatting."""
 
 
 def read_catalogue(content: bytes, languages: Languages) -> Document:
@@ -173,7 +175,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             if target is not None and _words(target) and not _is_copy(unit, source, target):
                 done.append(DoneUnit(len(found), _words(source), _words(target)))
                 continue
-            text = MixedText(source, _role, lines=_keeps_lines(source))
+            text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
                 found.append(_Segment(text, unit, number))
 
@@ -185,8 +187,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             changed[_unit_of(segment.unit)] = None
             target = _target(segment)
             segment.text.write_to(target, translated.text, copies=True)
-            if local_name(segment.unit) == "segment":
-                _number_copies(target, _unit_of(segment.unit))
+            _number_copies(target, _unit_of(segment.unit))
             _mark(segment, translated, is_sure=number in confirmed)
         return file.written(changed, _names_of_target(root, languages))
 
@@ -362,20 +363,45 @@ def _segment_name(segment: _Segment) -> str:
 
 
 def _number_copies(target: Element, unit: Element) -> None:
-    """Give each element that a translation has twice an id of its own, as XLIFF 2 wants it."""
-    seen: set[str | None] = set()
-    for one in target.iter("{*}pc", "{*}mrk"):
-        number = one.get("id")
-        if number in seen:
-            if local_name(one) == "pc" and not any(one.get(name) for name in ("dataRefStart", "dataRefEnd")):
-                one.set("copyOf", one.get("copyOf") or number or "")
-            one.set("id", _free_id(unit, f"{number}-"))
-        seen.add(number)
+    """Give each element that a translation has twice a number of its own, as XLIFF and TMX want it."""
+    seen: set[str] = set()
+    begun: dict[str, list[Element]] = {}
+    copies: list[Element] = []
+    for one in list(target.iter("{*}pc", "{*}mrk", *(f"{{*}}{name}" for name in (*_BEGIN, *_END)))):
+        half = _half(one)
+        key = f"id {one.get('id')}" if half is None else half.key
+        if half is not None and not half.begins:
+            first = begun[key].pop() if begun.get(key) else one
+            if first in copies:
+                _renumber(one, unit, first)
+            continue
+        if half is not None:
+            begun.setdefault(key, []).append(one)
+        if key in seen:
+            copies.append(one)
+            _renumber(one, unit)
+        seen.add(key)
+
+
+def _renumber(element: Element, unit: Element, first: Element | None = None) -> None:
+    """Give a copy of an element numbers that no other one of its unit has, or those of the one that it ends."""
+    if local_name(element) in ("pc", "sc") and not any(map(element.get, ("dataRef", "dataRefStart", "dataRefEnd"))):
+        element.set("copyOf", element.get("copyOf") or element.get("id") or "")
+    for name in ("i", "rid", "id", "startRef"):
+        number = element.get(name)
+        if not number:
+            continue
+        shared = (
+            None
+            if first is None or (name == "id" and first.get("rid"))
+            else first.get("id" if name == "startRef" else name)
+        )
+        element.set(name, shared or _free_id(unit, "" if name == "i" else f"{number}-"))
 
 
 def _free_id(unit: Element, prefix: str) -> str:
-    """An id that no element of a unit has."""
-    others = {one.get("id") for one in unit.iter() if isinstance(one.tag, str)}
+    """A number that no element of a unit has."""
+    others = {one.get(name) for one in unit.iter() if isinstance(one.tag, str) for name in ("id", "rid", "i")}
     return next(name for name in map(f"{prefix}{{}}".format, range(1, len(others) + 2)) if name not in others)
 
 
@@ -493,7 +519,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
         if target is not None and _words(target):
             done.append(DoneUnit(len(found), _words(given), _words(target)))
             continue
-        text = MixedText(given, _role)
+        text = MixedText(given, _role, _half)
         if text.inline.has_words:
             found.append((text, given.getparent(), target))
 
@@ -515,6 +541,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
                 variant.tail, last.tail = last.tail, unit.text
                 unit.append(variant)
             text.write_to(target, translated, copies=True)
+            _number_copies(target, unit)
             if number not in confirmed:
                 target.getparent().set("creationtool", "Dragoman")
                 if confidence is not None:
@@ -540,3 +567,15 @@ def _role(element: Element) -> Role:
         return "leaf"
     is_kept = element.get("translate") == "no" or element.get("mtype") == "protected"
     return "word" if is_kept else "wrapper"
+
+
+def _half(element: Element) -> Half | None:
+    """What an element of XLIFF or TMX is that begins or ends a formatting."""
+    name = local_name(element)
+    begins = name in _BEGIN
+    if not begins and name not in _END:
+        return None
+    name = next((one for one in ("rid", "i", "startRef", "id") if element.get(one)), "")
+    if not name or element.get("isolated") == "yes":
+        return None
+    return Half(begins, f"{'id' if name == 'startRef' else name} {element.get(name)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dragoman.documents.inline import Inline
 
@@ -16,31 +16,126 @@ Role = Literal["wrapper", "transparent", "leaf", "word", "break"]
 that ends a text."""
 
 
+class Half(NamedTuple):
+    """An element that begins or ends what another one ends or begins, such as `bpt` and `ept` of TMX."""
+
+    begins: bool
+    key: str
+    """The same for both."""
+
+
+class _Around(NamedTuple):
+    """Elements that stand around the same words: those before them, and those behind."""
+
+    first: list[Element]
+    last: list[Element]
+
+
+class _Run(NamedTuple):
+    """What begins and ends where elements follow each other without text, in the order in which that is written."""
+
+    ends: list[_Around]
+    begins: list[_Around]
+    others: list[Element]
+    """Elements that stand alone."""
+
+
 class MixedText:
     """The text of an element."""
 
-    def __init__(self, element: Element, role: Callable[[Element], Role], *, lines: bool = False) -> None:
-        """`role` says what each element inside is; with `lines`, line breaks divide the text and stay."""
-        self.element, self._role, self._lines = element, role, lines
+    def __init__(
+        self,
+        element: Element,
+        role: Callable[[Element], Role],
+        half: Callable[[Element], Half | None] = lambda element: None,
+        *,
+        lines: bool = False,
+    ) -> None:
+        """Read the text.
+
+        Args:
+            role: what each element inside is.
+            half: whether a leaf is one of two that stand around words.
+            lines: whether line breaks divide the text and stay.
+        """
+        self.element, self._role, self._half, self._lines = element, role, half, lines
         self.inline = Inline()
         self._add(element)
 
     def _add(self, parent: Element) -> None:
         self._add_text(parent.text or "")
+        runs = self._runs(parent)
+        numbers: dict[int, int] = {}
         for child in parent:
-            role = self._role(child) if isinstance(child.tag, str) else "leaf"
-            if role == "wrapper":
-                number = self.inline.open((child.tag, dict(child.attrib), child.nsmap))
-                self._add(child)
-                self.inline.close(number)
-            elif role == "transparent":
-                self._add(child)
-            elif role == "break":
-                self.inline.divide(child)
+            run = runs.get(child)
+            if run is None:
+                self._add_child(child)
             else:
-                words = " ".join("".join(child.itertext()).split()) if role == "word" else ""
-                self.inline.leaf(child, words)
+                for one in run.ends:
+                    self.inline.close(numbers[id(one)])
+                for one in run.begins:
+                    numbers[id(one)] = self.inline.open(one)
+                for other in run.others:
+                    self.inline.leaf(other)
             self._add_text(child.tail or "")
+
+    def _add_child(self, child: Element) -> None:
+        role = self._role(child) if isinstance(child.tag, str) else "leaf"
+        if role == "wrapper":
+            number = self.inline.open((child.tag, dict(child.attrib), child.nsmap))
+            self._add(child)
+            self.inline.close(number)
+        elif role == "transparent":
+            self._add(child)
+        elif role == "break":
+            self.inline.divide(child)
+        else:
+            words = " ".join("".join(child.itertext()).split()) if role == "word" else ""
+            self.inline.leaf(child, words)
+
+    def _runs(self, parent: Element) -> dict[Element, _Run]:
+        """Where halves begin and end; of halves without text between them the first has all, the others have nothing.
+
+        What overlaps does not stand around words, as its halves could change places.
+        """
+        heads: list[Element] = []
+        of_half: dict[Element, int] = {}
+        pairs: dict[tuple[int, int], _Around] = {}
+        begun: dict[str, Element] = {}
+        for child in parent:
+            half = self._half(child) if isinstance(child.tag, str) else None
+            if half is None:
+                continue
+            before = child.getprevious()
+            if before not in of_half or before is None or before.tail:
+                heads.append(child)
+            of_half[child] = len(heads) - 1
+            if half.begins:
+                begun[half.key] = child
+            elif half.key in begun:
+                first = begun.pop(half.key)
+                place = of_half[first], of_half[child]
+                around = pairs.setdefault(place, _Around([], []))
+                around.first.append(first)
+                around.last.append(child)
+        runs = [_Run([], [], []) for _ in heads]
+        paired: set[Element] = set()
+        open_ends: list[int] = []
+        for (start, end), around in sorted(pairs.items(), key=lambda item: (item[0][0], -item[0][1])):
+            while open_ends and open_ends[-1] <= start:
+                open_ends.pop()
+            if start == end or (open_ends and open_ends[-1] < end):
+                continue
+            open_ends.append(end)
+            around.first.sort(key=parent.index)
+            runs[start].begins.append(around)
+            runs[end].ends.insert(0, around)
+            paired.update(around.first, around.last)
+        for child, number in of_half.items():
+            if child not in paired:
+                runs[number].others.append(child)
+        nothing = _Run([], [], [])
+        return {child: runs[number] if heads[number] is child else nothing for child, number in of_half.items()}
 
     def _add_text(self, text: str) -> None:
         for number, line in enumerate(text.split("\n") if self._lines else [text]):
@@ -62,6 +157,8 @@ class MixedText:
         for kind, thing in pieces:
             if isinstance(thing, str):
                 _append_text(parents[-1], thing)
+            elif isinstance(thing, _Around):
+                parents[-1].extend(_copied(one) for one in (thing.first if kind == "open" else thing.last))
             elif kind == "open":
                 tag, attributes, namespaces = thing
                 shell = target.makeelement(tag, attributes, namespaces)
@@ -70,9 +167,16 @@ class MixedText:
             elif kind == "close":
                 parents.pop()
             else:
-                leaf = copy.deepcopy(thing) if copies else thing
+                leaf = _copied(thing) if copies else thing
                 leaf.tail = None
                 parents[-1].append(leaf)
+
+
+def _copied(element: Element) -> Element:
+    """An element without what stands behind it."""
+    found = copy.deepcopy(element)
+    found.tail = None
+    return found
 
 
 def _append_text(parent: Element, text: str) -> None:
