@@ -94,9 +94,14 @@ def read(files: list[Path], encoding: str | None = None) -> tuple[list[str], lis
         (SIMPLIFIED, "gb18030", "gb18030 (Chinese, "),
         (TRADITIONAL, "big5", "big5 (Chinese, "),
         (RUSSIAN, "cp1251", "cp1251 (Russian, "),
+        (JAPANESE, "iso2022_jp", "iso2022_jp (by its escapes"),
         (RUSSIAN, "koi8_r", "koi8_r (Russian, "),
+        (RUSSIAN, "iso8859_5", "iso8859_5 (Russian, "),
+        (RUSSIAN, "cp866", "cp866 (Russian, "),
         (GERMAN * 10, "cp1252", "cp1252 (German, "),
         (GERMAN, "utf-16-le", "UTF-16LE (by its zero bytes"),
+        (KOREAN, "utf-16-le", "UTF-16LE (by its line ends"),
+        (JAPANESE, "utf-16-be", "UTF-16BE (by its line ends"),
         (GERMAN, "utf-32-be", "UTF-32BE (by its zero bytes"),
     ],
 )
@@ -163,6 +168,8 @@ def test_text_of_which_it_is_not_clear_is_refused_with_candidates(tmp_path: Path
 def test_text_of_a_language_that_two_code_pages_spell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cp1250 \(Rząd ogłosił, że do\)"):
         read(corpus(tmp_path, POLISH, "cp1250"))
+    with pytest.raises(InputError, match=r"give --encoding NAME: iso8859_2 \(Rząd ogłosił, że do\)"):
+        read(corpus(tmp_path, 2 * POLISH, "iso8859_2"))
 
 
 def test_a_line_in_utf8_text_that_is_not_is_refused(tmp_path: Path) -> None:

@@ -315,8 +315,8 @@ def test_the_address_of_a_file_is_that_of_the_proxy(client: TestClient) -> None:
     for headers, expected in (
         ({"X-Forwarded-Prefix": "/mt"}, "http://testserver/mt/download_file/"),
         (
-            {"X-Forwarded-Prefix": "/a/b/", "X-Forwarded-Host": "example.org:81"},
-            "http://example.org:81/a/b/download_file/",
+            {"X-Forwarded-Prefix": "/a/b/", "X-Forwarded-Host": "example.org:81", "X-Forwarded-Proto": "https"},
+            "https://example.org:81/a/b/download_file/",
         ),
         ({"X-Forwarded-Prefix": "//evil", "X-Forwarded-Host": "a/b"}, "http://testserver/download_file/"),
     ):

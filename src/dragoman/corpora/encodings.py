@@ -23,9 +23,19 @@ _LATIN = {
 """The code page of Windows for each language: in most text several give letters, and the language decides."""
 
 _LANGUAGE_PAGE = {language: page for page, languages in _LATIN.items() for language in languages.split()}
-_OTHERS = ("cp949", "cp932", "euc_jp", "gb18030", "big5", "cp1251", "cp1253", "cp1255", "cp1256", "koi8_r")
+_OTHERS = (
+    *("cp949", "cp932", "euc_jp", "gb18030", "big5", "cp1251", "cp1253", "cp1255", "cp1256"),
+    *("koi8_r", "iso8859_5", "cp866"),
+)
 CANDIDATES = (*_OTHERS, *_LATIN)
 """The names of Python; cp949 and cp932 hold EUC-KR and Shift_JIS, each cp125x nearly the whole of an ISO 8859."""
+
+_SYMBOL_IN_WORD = re.compile(r"(?<=[^\W\d_])[\xa1-\xbf](?=[^\W\d_])(?<![\xaa\xad\xb5\xb7\xba\xbb])")
+"""What letters of another encoding become within words, as those of ISO 8859-2 in cp1250."""
+_TEXT = 0.9
+"""Part of the characters of wide text that are letters, digits, spaces and marks of ASCII."""
+_SYMBOLS = 0.01
+"""Part of the bytes beyond ASCII that may be such symbols."""
 
 _DIRECTION = re.compile("[\u061c\u200c-\u200f]")
 """Marks of the direction of text, which are seen by nobody."""
@@ -40,6 +50,9 @@ _FEWEST = 60
 
 _CLEAR = 5.0
 """Percent of disorder, or coherence, by which other readings of the text must be worse."""
+
+_ORDERLY = 10.0
+"""Percent of disorder that text in other scripts may have."""
 
 _COHERENT, _COHERENT_ALONE = 70.0, 40.0
 """Percent of coherence with a language that Latin text needs, and where no other code page gives other letters."""
@@ -90,6 +103,9 @@ def find_encoding(path: Path, given: str | None) -> Encoding | None:
     if marked is not None:
         return None if marked == "utf-8-sig" else Encoding(marked)
     if head.isascii():
+        escaped = _escaped(head)
+        if escaped is not None:
+            return Encoding(given) if given else Encoding(escaped, "by its escapes")
         wide = wide_encoding(head[: 1 << 12])
         return Encoding(given) if given else None if wide is None else Encoding(wide, "by its zero bytes")
     try:
@@ -102,7 +118,39 @@ def find_encoding(path: Path, given: str | None) -> Encoding | None:
     wide = wide_encoding(head[: 1 << 12])
     if wide is not None:
         return Encoding(wide, "by its zero bytes")
-    return None if _is_mostly_utf8(head) else _recognised(head)
+    if _is_mostly_utf8(head):
+        return None
+    return _wide_without_ascii(head) or _recognised(head)
+
+
+def _escaped(head: bytes) -> str | None:
+    """The encoding of text that switches between ASCII and another set of characters by escapes."""
+    if b"\x1b$" not in head:
+        return None
+    for name in ("iso2022_kr" if b"\x1b$)C" in head else "iso2022_jp", "iso2022_jp_2"):
+        try:
+            codecs.getincrementaldecoder(name)().decode(head, len(head) < HEAD)
+        except UnicodeDecodeError:
+            continue
+        return name
+    return None
+
+
+def _wide_without_ascii(head: bytes) -> Encoding | None:
+    """UTF-16 without a mark whose text has few letters of ASCII, as in Korean: its spaces and line ends are ASCII."""
+    found = []
+    for name, lines in (("UTF-16LE", b"\n\0"), ("UTF-16BE", b"\0\n")):
+        try:
+            text = head[: len(head) // 2 * 2].decode(name)
+        except UnicodeDecodeError:
+            continue
+        if lines in head and "\0" not in text and sum(map(_is_text, text)) > _TEXT * len(text):
+            found.append(name)
+    return Encoding(found[0], "by its line ends") if len(found) == 1 else None
+
+
+def _is_text(letter: str) -> bool:
+    return letter.isalnum() or letter in " \t\r\n" or (letter.isprintable() and letter.isascii())
 
 
 def _is_mostly_utf8(text: bytes) -> bool:
@@ -138,8 +186,12 @@ def _recognised(head: bytes) -> Encoding | None:
             return None
         if right.percent_coherence < best.percent_coherence - _CLEAR or right.percent_chaos > best.percent_chaos + 1:
             return None
+        if len(_SYMBOL_IN_WORD.findall(str(right))) > _SYMBOLS * sum(byte > 0x7F for byte in head):
+            return None
         return Encoding(str(page), f"{best.language}, {best.percent_coherence:.0f} % sure")
     best = found[0]
+    if best.percent_chaos > _ORDERLY:
+        return None
     for other in found[1:]:
         clear = other.percent_chaos > best.percent_chaos + _CLEAR
         if not clear and other.percent_coherence > best.percent_coherence - _CLEAR and str(other) != str(best):
@@ -187,7 +239,7 @@ def undecodable(line: UndecodableLine) -> InputError:
         return line.error("give --encoding cp949, or ")
     shown: list[str] = []
     beyond = len(re.sub(rb"[\x00-\x7f]", b"", line.raw))
-    names = (*_LATIN, *_OTHERS) if beyond < len(line.raw) / 4 else CANDIDATES
+    names = (*_LATIN, "iso8859_2", *_OTHERS) if beyond < len(line.raw) / 4 else CANDIDATES
     if _tones(line.raw) is not None:
         names = ("cp1258", *names)
     for name in () if _is_mostly_utf8(line.raw) else names:
@@ -197,7 +249,7 @@ def undecodable(line: UndecodableLine) -> InputError:
             continue
         start = max(0, len(line.raw[: line.first].decode(name, "replace")) - 10)
         part = " ".join(_DIRECTION.sub("", text[start : start + 20]).split())
-        if part.isprintable() and not any(f"({part})" in other for other in shown):
+        if part.isprintable() and not _SYMBOL_IN_WORD.search(part) and not any(f"({part})" in other for other in shown):
             shown.append(f"{name} ({part})")
     hint = f"; give --encoding NAME: {', '.join(shown[:6])}" if shown else "; convert the file, for example with iconv"
     return InputError(f"{line.error()}".partition(";")[0] + hint)

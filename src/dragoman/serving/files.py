@@ -79,9 +79,13 @@ _HOST = re.compile(r"[\w.:\[\]-]+")
 
 
 def _base(request: Request) -> str:
-    """The address under which the client knows this server; a proxy says its own path and host."""
+    """The address under which the client knows this server; a proxy says its own path, host and protocol."""
     base = request.base_url
-    prefix, host = (request.headers.get(f"x-forwarded-{name}", "").rstrip("/") for name in ("prefix", "host"))
+    prefix, host, scheme = (
+        request.headers.get(f"x-forwarded-{name}", "").rstrip("/") for name in ("prefix", "host", "proto")
+    )
+    if scheme in ("http", "https"):
+        base = base.replace(scheme=scheme)
     if _HOST.fullmatch(host):
         base = base.replace(netloc=host)
     return f"{base}".rstrip("/") + (prefix if _PREFIX.fullmatch(prefix) else "") + "/"
