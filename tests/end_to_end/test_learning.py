@@ -16,6 +16,7 @@ from dragoman.learning import learner as module
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.model.weights import weights_of
 from dragoman.stored_files import sha256_of
+from dragoman.workflows import learning as workflow
 
 PAIRS = [("ab c", "AB X"), ("fed", "FED F"), ("cab", "CAB B"), ("a f", "A FF"), ("dd e", "DD EE")]
 Said = pytest.CaptureFixture[str]
@@ -106,7 +107,27 @@ def test_what_costs_too_much_is_taken_back(run_folder: Path, tmp_path: Path, mon
         one.learn(*PAIRS[4])
         assert one.finish_block() == 3.0
         assert same(kept, bits(one))
-    assert len(module.CorrectionLog(tmp_path / "learned" / module.LOG).entries) == 5
+        monkeypatch.setattr(one._guard, "lost", lambda: -2.0)  # what is learnt then follows from the log all the same
+        assert one.learn("ca", "CA C") == (6, 3, None)
+        whole = bits(one)
+    assert len(module.CorrectionLog(tmp_path / "learned" / module.LOG).entries) == 6
+    (tmp_path / "learned" / module.WEIGHTS).unlink()
+    lost = iter([-2.0, 3.0, -2.0])
+    monkeypatch.setattr(module.Guard, "lost", lambda self: next(lost))
+    assert same(whole, learn_all(run_folder, tmp_path / "learned", []))
+
+
+def test_what_is_taken_back_is_told_again(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    monkeypatch.setattr(workflow, "BLOCK", 2)
+    monkeypatch.setattr(module.Guard, "lost", lambda self: 200.0)
+    learn_all(run_folder, tmp_path / "learned", PAIRS)
+    for option in (["--list"], ["--undo", "5"]):
+        assert main(["learn", str(run_folder), "--learned", str(tmp_path / "learned"), *option]) == 0
+        said = capsys.readouterr().err
+        assert [f"corrections {first} to {first + 1} cost more than 0.5 BLEU" in said for first in (1, 3, 5)] == [
+            True, True, False]  # fmt: skip
 
 
 def test_what_is_no_correction_is_refused(run_folder: Path, tmp_path: Path) -> None:

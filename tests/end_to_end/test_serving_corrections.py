@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import signal
@@ -18,8 +19,10 @@ import pytest
 
 from dragoman.errors import RunError
 from dragoman.learning.learner import Learner
-from dragoman.serving.learning import start_learning
+from dragoman.serving.learning import LearningModel, start_learning
 from dragoman.serving.models import ServedFolder
+from dragoman.serving.responses import Refusal
+from dragoman.translation_memory.memory import TranslationMemory
 
 from .server_process import COMMAND, Server, end_server, start_server
 
@@ -160,3 +163,25 @@ def test_a_killed_server_goes_on_from_the_log(server: Server, run: Path, keys: P
 def test_only_run_folders_learn(light: Path) -> None:
     with pytest.raises(RunError, match="is an exported folder, which cannot be trained"):
         start_learning([ServedFolder.named(f"de:en={light}")], "cpu")
+
+
+def test_what_is_sent_to_a_process_that_has_ended_is_refused(run_folder: Path, tmp_path: Path) -> None:
+    async def use() -> None:
+        model = LearningModel(Path(shutil.copytree(run_folder, tmp_path / "run")), TranslationMemory([], str), "cpu")
+
+        async def take_up(weights: bytes) -> None: ...
+
+        task = model.start(take_up)
+        try:
+            assert await model.log("ab c", "AB X") == 1
+            model._process.kill()
+            model._process.wait()
+            for _ in range(2):  # before it is noticed, and after
+                with pytest.raises(Refusal, match="cannot be kept at the moment"):
+                    await asyncio.wait_for(model.log("fed", "FED F"), 2)
+                await asyncio.sleep(0.5)
+        finally:
+            model.close()
+            task.cancel()
+
+    asyncio.run(use())

@@ -32,7 +32,9 @@ def test_what_is_appended_is_read_again(tmp_path: Path) -> None:
     assert [(pair.source, pair.target) for pair in read_pairs([[path]])] == [(e.source, e.target) for e in ENTRIES]
 
 
-def test_the_beginning_of_a_line_that_a_kill_left_is_no_correction(tmp_path: Path) -> None:
+def test_the_beginning_of_a_line_that_a_kill_left_is_no_correction(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "log.jsonl"
     filled(path)
     whole = path.read_bytes()
@@ -41,6 +43,9 @@ def test_the_beginning_of_a_line_that_a_kill_left_is_no_correction(tmp_path: Pat
         path.write_bytes(whole[:cut])
         log = CorrectionLog(path)
         assert log.entries == ENTRIES[:2]
+        said = [f"{path}:3: is not a whole line, so it is no correction"] if cut > last else []
+        assert caplog.messages == said
+        caplog.clear()
         log.append(ENTRIES[2])
         assert path.read_bytes() == whole
 
@@ -49,7 +54,8 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     filled(path)
     lines = path.read_bytes().splitlines(keepends=True)
-    for bad in (b"{}\n", b"\n", lines[1][:-2] + b"\n", lines[1].replace(b'"base"', b'"bass"')):
+    for bad in (b"{}\n", b"\n", lines[1][:-2] + b"\n", lines[1].replace(b'"base"', b'"bass"'),
+                lines[1].replace(b"x", b"y"), lines[1].replace(b": 3", b": 2")):  # fmt: skip
         path.write_bytes(lines[0] + bad + lines[2])
         with pytest.raises(RunError, match=r"log.jsonl:2: is damaged"):
             CorrectionLog(path)
@@ -59,3 +65,9 @@ def test_a_log_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log = filled(path).replace(ENTRIES[1:])
     assert log.entries == CorrectionLog(path).entries == ENTRIES[1:]
+
+
+def test_lines_without_a_check_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"source": "a", "target": "A", "base": "base", "beside": 3}\n', encoding="utf-8")
+    assert CorrectionLog(path).entries == [Correction("a", "A", "base", 3)]

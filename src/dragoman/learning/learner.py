@@ -282,7 +282,8 @@ class Learner:
         """Let the guard measure what was learnt since the last whole block, before the weights are used elsewhere.
 
         Returns:
-            the BLEU of the dev set that it costs, if that is too much; then the weights are those before it.
+            the BLEU of the dev set that it costs, if that is too much; then the weights are those before it, until a
+            correction is learnt again.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
@@ -295,6 +296,8 @@ class Learner:
         if lost <= LOST:
             return None
         self._restore(self._block_weights)
+        self.learnt -= self.learnt % BLOCK  # what comes next is learnt behind these, as the log has it
+        self._remember_all(self.learnt // BLOCK)
         return lost
 
     def _learn(self, number: int) -> Learnt:

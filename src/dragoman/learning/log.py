@@ -1,13 +1,14 @@
 """The log of corrections, which only grows: a JSON object a line, on disk before the correction is learnt.
 
-The lines can be read as a corpus, too: they have the keys "source" and "target". What stands behind the last line end
-was being written when a process was killed, and is not a correction.
+The lines can be read as a corpus, too: they have the keys "source" and "target". Each has a digest of the others. What
+stands behind the last line end was being written when a process was killed, and is not a correction.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,9 @@ import msgspec
 from dragoman.errors import InputError, RunError
 from dragoman.stored_files import decode_json, read_regular
 from dragoman.text.lines import replace_file
+from dragoman.text.temporary import sync_folder
+
+log = logging.getLogger(__name__)
 
 
 class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +32,11 @@ class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The digest of the run that was corrected."""
     beside: int
     """How many pairs of its training text were at hand."""
+
+
+class _Line(Correction, frozen=True, forbid_unknown_fields=True):
+    check: str = ""
+    """That of the correction; lines that have none are read, too."""
 
 
 class CorrectionLog:
@@ -45,7 +54,7 @@ class CorrectionLog:
         self._size = 0
         for number, line in enumerate(self._whole_lines(), 1):
             try:
-                entry = decode_json(line, Correction)
+                entry = _decoded(line)
             except ValueError as error:
                 raise RunError(
                     f"{path}:{number}: is damaged: {error}; remove the line, or take the file from a copy"
@@ -64,12 +73,15 @@ class CorrectionLog:
         """
         line = _encoded(entry)
         try:
-            with open(self._path, "r+b" if self._path.exists() else "xb") as file:
+            is_new = not self._path.exists()
+            with open(self._path, "xb" if is_new else "r+b") as file:
                 file.truncate(self._size)
                 file.seek(self._size)
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
+            if is_new:
+                sync_folder(self._path.parent)
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
         self._count(entry, line)
@@ -91,7 +103,10 @@ class CorrectionLog:
             return
         except OSError as error:
             raise RunError(f"{self._path}: cannot be read: {error.strerror}") from None
-        yield from content.split(b"\n")[:-1]
+        *lines, rest = content.split(b"\n")
+        if rest:
+            log.warning("%s:%d: is not a whole line, so it is no correction", self._path, len(lines) + 1)
+        yield from lines
 
     def _count(self, entry: Correction, line: bytes) -> None:
         self.entries.append(entry)
@@ -101,4 +116,21 @@ class CorrectionLog:
 
 
 def _encoded(entry: Correction) -> bytes:
-    return json.dumps(msgspec.structs.asdict(entry), ensure_ascii=False).encode() + b"\n"
+    fields = msgspec.structs.asdict(entry) | {"check": _check(entry)}
+    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _decoded(line: bytes) -> Correction:
+    """
+    Raises:
+        ValueError: it is not as it was written.
+    """
+    read = decode_json(line, _Line)
+    entry = Correction(read.source, read.target, read.base, read.beside)
+    if read.check and read.check != _check(entry):
+        raise ValueError("its check does not match its contents")
+    return entry
+
+
+def _check(entry: Correction) -> str:
+    return hashlib.sha256(json.dumps(msgspec.structs.astuple(entry)).encode()).hexdigest()[:16]

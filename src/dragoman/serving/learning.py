@@ -31,6 +31,7 @@ _PROGRAM = (
     "from dragoman.serving.learning_process import main; main()"
 )
 State = Literal["waiting", "learnt", "taken back"]
+_ENDED = "the process that learns has ended"
 RETRY_SECONDS = 5.0
 """The time between two starts of a process that ends by itself."""
 
@@ -106,9 +107,12 @@ class LearningModel:
 
     async def _ask(self, command: LearnerCommand) -> LearnerReply:
         self._count += 1
+        number = self._count
         answer: asyncio.Future[LearnerReply] = self._loop.create_future()
-        self._unanswered[self._count] = command, answer
-        await asyncio.to_thread(self._write, msgspec.msgpack.encode(command._replace(id=self._count)))
+        self._unanswered[number] = command, answer
+        is_sent = await asyncio.to_thread(self._write, msgspec.msgpack.encode(command._replace(id=number)))
+        if not is_sent and number in self._unanswered:
+            self._receive(LearnerReply(number, error=_ENDED))
         reply = await answer
         if reply.refusal:
             raise invalid(reply.refusal)
@@ -119,10 +123,13 @@ class LearningModel:
             raise Refusal(503, "Corrections cannot be kept at the moment; try again later", retry_after=5)
         return reply
 
-    def _write(self, content: bytes) -> None:
+    def _write(self, content: bytes) -> bool:
+        """Send something to the process; returns whether there is one."""
         with self._writing, suppress(BrokenPipeError):
             assert self._process.stdin is not None
             write(self._process.stdin, content)
+            return True
+        return False
 
     def _started(self) -> tuple[subprocess.Popen[bytes], list[tuple[str, str]]]:
         """A process that has opened the log, and the corrections there.
@@ -136,7 +143,7 @@ class LearningModel:
         if reply is None or reply.entries is None:
             process.kill()
             process.wait()
-            raise RunError("the process that learns has ended" if reply is None else reply.error)
+            raise RunError(_ENDED if reply is None else reply.error)
         return process, reply.entries
 
     def _take(self, entries: list[tuple[str, str]]) -> None:
@@ -175,7 +182,7 @@ class LearningModel:
 
     def _fail(self) -> None:
         for number in list(self._unanswered):
-            self._receive(LearnerReply(number, error="the process that learns has ended"))
+            self._receive(LearnerReply(number, error=_ENDED))
 
     def _receive(self, reply: LearnerReply) -> None:
         if reply.weights:

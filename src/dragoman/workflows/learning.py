@@ -11,6 +11,7 @@ from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
 from dragoman.learning.checks import RefusedCorrection
+from dragoman.learning.guard import LOST
 from dragoman.learning.learner import BLOCK, Learner
 from dragoman.learning.log import Correction
 from dragoman.model.weights import save_weights, weights_of
@@ -52,6 +53,9 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
             log.warning("%s: has no dev set (data/dev.jsonl), so nothing is taken back", base.path)
         if wanted.undo is not None:
             learner.undo(wanted.undo)
+        if wanted.undo is not None or wanted.list:
+            for block in learner.taken_back:
+                _tell_taken_back(block * BLOCK + 1, (block + 1) * BLOCK, f"more than {LOST}")
         if pairs:
             _learn_pairs(learner, pairs, console)
         if request.result.out is not None:
@@ -72,7 +76,7 @@ def _learn_pairs(learner: Learner, pairs: Sequence[Pair], console: Console) -> N
         learnt += len(learner.corrections) > before
         known += len(learner.corrections) == before
         if outcome.taken_back is not None:
-            _tell_taken_back(outcome.number - BLOCK + 1, outcome.number, outcome.taken_back)
+            _tell_taken_back(outcome.number - BLOCK + 1, outcome.number, f"{outcome.taken_back:.1f}")
     console.info(f"corrections: {learnt:,} learnt, {known:,} known, {refused:,} refused; in {learner.folder}")
 
 
@@ -86,7 +90,7 @@ def write_learnt_run(learner: Learner, out: str | Path, *, overwrite: bool = Fal
     lost = learner.finish_block()
     if lost is not None:
         count = len(learner.corrections)
-        _tell_taken_back(count - count % BLOCK + 1, count, lost)
+        _tell_taken_back(count - count % BLOCK + 1, count, f"{lost:.1f}")
     run, base = learner.run, learner.base
     with NewRun(out, run.config, overwrite=overwrite, inputs=[base.weights, base.config]) as new:
         run.source.save(new.folder.text, "source")
@@ -104,9 +108,9 @@ def write_learnt_run(learner: Learner, out: str | Path, *, overwrite: bool = Fal
     return folder
 
 
-def _tell_taken_back(first: int, last: int, lost: float) -> None:
+def _tell_taken_back(first: int, last: int, lost: str) -> None:
     log.warning(
-        "corrections %d to %d cost %.1f BLEU of the dev set, so they are not learnt; `dragoman learn RUN --undo N` "
+        "corrections %d to %d cost %s BLEU of the dev set, so they are not learnt; `dragoman learn RUN --undo N` "
         "takes one of them out",
         first,
         last,
