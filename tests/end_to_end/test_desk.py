@@ -199,7 +199,7 @@ def test_texts_are_found_and_replaced_in_one_step(show: Open) -> None:
 
 TMX = """<?xml version="1.0"?>
 <tmx version="1.4"><header srclang="de"/><body>
-<tu><tuv xml:lang="de-DE"><seg>fed</seg></tuv>
+<tu><tuv xml:lang="de-DE"><seg>fed&#160;</seg></tuv>
 <tuv xml:lang="EN"><seg>A &lt;<bpt i="1">&lt;b&gt;</bpt>B&#33;</seg></tuv></tu>
 <tu><tuv xml:lang="de"><seg>cab df</seg></tuv><tuv xml:lang="en"><seg>near</seg></tuv></tu>
 <!-- <tu><tuv xml:lang="de"><seg>ab c</seg></tuv><tuv xml:lang="en"><seg>no</seg></tuv></tu> -->

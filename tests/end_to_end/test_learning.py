@@ -138,7 +138,10 @@ def test_what_is_no_correction_is_refused(run_folder: Path, tmp_path: Path) -> N
             ("", "AB", "one side is empty"),
             ("ab", "A" * 40, "one side has 40 segments, the other 2"),
             ("ab", "A" * 400, "more than cleaning.max_length"),
-            ("ab", "жщю", "the model knows less than half"),
+            ("ab", "жщю", "the model knows less than half of the translation's letters"),
+            ("ab", "ж щ ю a", "the model knows less than half of the translation's letters"),
+            ("жщю", "AB", "the model knows less than half of the source's letters"),
+            ("ab", "--", "one side has no letter"),
         ):
             with pytest.raises(RefusedCorrection, match=reason):
                 one.learn(source, target)

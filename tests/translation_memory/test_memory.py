@@ -20,7 +20,15 @@ def memory(*sources: str) -> TranslationMemory:
 def test_an_equal_source_has_the_target_that_was_given_last() -> None:
     kept = TranslationMemory([("a b", "1"), ("c", "2"), ("a b ", "3"), ("d", ""), ("", "4")], str)
     assert len(kept) == 2
-    assert [kept.exact(line) for line in ("a b", " a b", "c", "A b", "d", "")] == ["3", "3", "2", None, None, None]
+    assert [kept.exact(line) for line in ("a b", " a b", "a  b", "c", "A b", "d", "")] == [
+        "3",
+        "3",
+        "3",
+        "2",
+        None,
+        None,
+        None,
+    ]
     kept.add("A b", "5")
     assert kept.exact("A b") == "5"
     assert [match.target for match in kept.near("a b")] == ["3"]

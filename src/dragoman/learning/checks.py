@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dragoman.config.schema import Config
 from dragoman.errors import InputError
-from dragoman.learning.pool import IdPair
-from dragoman.text.raw_lines import as_read, is_blank
+from dragoman.text.raw_lines import as_read, has_letter, is_blank
+from dragoman.text.side import Encoded
 from dragoman.text.vocabulary import UNK
 from dragoman.text.words import words_in
 
@@ -19,21 +21,23 @@ class RefusedCorrection(InputError):
     """A pair that is not learnt, with the reason."""
 
 
-def require_learnable(source: str, target: str, pair: IdPair, config: Config) -> None:
-    """Refuse what is no correction.
+def require_learnable(source: str, target: str, encoded: Sequence[Encoded], config: Config) -> None:
+    """Refuse what is no correction. `encoded` has both sides, as the model reads them.
 
     Raises:
         RefusedCorrection: it breaks one of the rules.
     """
-    reason = _why_refused(source, target, pair, config)
+    reason = _why_refused(source, target, encoded, config)
     if reason is not None:
         raise RefusedCorrection(f"{source[:60]!r} is not learnt: {reason}")
 
 
-def _why_refused(source: str, target: str, pair: IdPair, config: Config) -> str | None:
-    if is_blank(source) or is_blank(target) or not (pair.source and pair.target):
+def _why_refused(source: str, target: str, encoded: Sequence[Encoded], config: Config) -> str | None:
+    if is_blank(source) or is_blank(target) or not all(side.ids for side in encoded):
         return "one side is empty"
-    lengths = sorted((len(pair.source), len(pair.target)))
+    if not (has_letter(source) and has_letter(target)):
+        return "one side has no letter"
+    lengths = sorted(len(side.ids) for side in encoded)
     if lengths[1] > config.cleaning.max_length:
         return f"{lengths[1]} segments are more than cleaning.max_length, {config.cleaning.max_length}"
     if lengths[1] > RATIO * lengths[0] + SLACK:
@@ -43,6 +47,12 @@ def _why_refused(source: str, target: str, pair: IdPair, config: Config) -> str 
         words = [word for word in words_in(source) if word.isalpha()]
         if len(words) >= SAME:
             return "the translation is the source itself"
-    if 2 * pair.target.count(UNK) > len(pair.target):
-        return "the model knows less than half of the translation's segments"
+    for name, side in zip(("source", "translation"), encoded, strict=True):
+        letters = [(_letters(piece), number) for piece, number in zip(side.pieces, side.ids, strict=True)]
+        if 2 * sum(count for count, number in letters if number == UNK) > sum(count for count, _ in letters):
+            return f"the model knows less than half of the {name}'s letters"
     return None
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))

@@ -39,7 +39,7 @@ from dragoman.runs.opening import open_run, trained_folder
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
 from dragoman.text.lines import replace_file
 from dragoman.text.raw_lines import as_read
-from dragoman.text.side import encode_pair
+from dragoman.text.side import Encoded, encode_pair
 from dragoman.text.temporary import make_folder
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ class Learner:
     def _learn(self, number: int) -> Learnt:
         """Make the updates of a correction of the log, counted from 0."""
         entry = self._log.entries[number]
-        pair = self._encoded(entry.source, entry.target)
+        pair = self._pair(entry)
         beside = self._beside(entry.source, pair, random.Random(number))
         updates = learn_pair(self._model, pair, beside, self._base_weights, number)
         self._remember(entry)
@@ -377,11 +377,13 @@ class Learner:
                 self._remember(entry)
 
     def _remember(self, entry: Correction) -> None:
-        self._earlier.add(self.run.source.formed(entry.source), self._encoded(entry.source, entry.target))
+        self._earlier.add(self.run.source.formed(entry.source), self._pair(entry))
 
-    def _encoded(self, source: str, target: str) -> IdPair:
-        first, second = encode_pair((self.run.source, self.run.target), source, target)
-        return IdPair(first.ids, second.ids)
+    def _pair(self, entry: Correction) -> IdPair:
+        return IdPair(*(side.ids for side in self._encoded(entry.source, entry.target)))
+
+    def _encoded(self, source: str, target: str) -> tuple[Encoded, Encoded]:
+        return encode_pair((self.run.source, self.run.target), source, target)
 
     def _restore(self, weights: Mapping[str, Tensor]) -> None:
         restore_weights(self._model, weights, self.folder / WEIGHTS)

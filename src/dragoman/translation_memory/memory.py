@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ LEAST = 0.75
 """The score of a near match, at least."""
 
 Span = tuple[int, int]
+_SPACES = re.compile(" +")
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class TranslationMemory:
         return [MemoryMatch(source, target, score, differing_words(line, source)) for source, target, score in matches]
 
     def _form(self, line: str) -> str:
-        return as_read(self._normal_form(line))
+        return _SPACES.sub(" ", as_read(self._normal_form(line)))
 
 
 class LayeredMemory:

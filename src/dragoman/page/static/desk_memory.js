@@ -7,11 +7,12 @@ const MOST_MATCHES = 3;
 const MOST_COMPARED = 40; // pairs that share the most words with a sentence
 
 export class Memory {
-  #targets = new Map(); // source -> target
+  #targets = new Map(); // source, as it is compared -> target
   #sources = new Map(); // word -> the sources that have it
 
   /** Add a pair; of several translations of a source the last one counts. */
-  add(source, target) {
+  add(given, target) {
+    const source = compared(given);
     if (!this.#targets.has(source)) {
       for (const word of wordsOf(source)) {
         if (!this.#sources.has(word)) this.#sources.set(word, []);
@@ -23,11 +24,12 @@ export class Memory {
 
   /** The translation of a source that is in the memory, or undefined. */
   exact(source) {
-    return this.#targets.get(source);
+    return this.#targets.get(compared(source));
   }
 
   /** The pairs whose sources are like a source, best first: [{source, target, score}]. */
-  near(source) {
+  near(given) {
+    const source = compared(given);
     const shared = new Map();
     const lists = [...wordsOf(source)].map((word) => this.#sources.get(word) ?? []);
     // A word that nearly every sentence has tells nothing, and makes the search long.
@@ -47,6 +49,9 @@ export class Memory {
     return this.#targets.size;
   }
 }
+
+/** A source without what does not count when it is looked up: which spaces it has, and how its letters are composed. */
+const compared = (source) => source.normalize("NFC").replace(/\s+/gu, " ").trim();
 
 const wordsOf = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []);
 
