@@ -82,7 +82,7 @@ def _corrections(server: Server) -> Any:
 
 
 def _wait(server: Server, done: Callable[[Any], object]) -> Any:
-    for _ in range(300):
+    for _ in range(900):  # the lowest priority: other work comes first
         found = _corrections(server)
         if done(found):
             return found

@@ -7,7 +7,6 @@ import logging
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -34,6 +33,8 @@ State = Literal["waiting", "learnt", "taken back"]
 _ENDED = "the process that learns has ended"
 RETRY_SECONDS = 5.0
 """The time between two starts of a process that ends by itself."""
+CLOSING_SECONDS = 5.0
+"""The time that a process is waited for that starts while the server ends."""
 
 
 class LearningModel:
@@ -59,7 +60,8 @@ class LearningModel:
         self._unanswered: dict[int, tuple[LearnerCommand, asyncio.Future[LearnerReply]]] = {}
         """Commands by their ids, also where nobody waits for the answer any more."""
         self._count = 0
-        self._closed = False
+        self._closed = threading.Event()
+        self._listener = threading.Thread(target=self._listen, daemon=True, name="learning")
         self._process, entries = self._started()
         self._take(entries)
 
@@ -67,14 +69,17 @@ class LearningModel:
         """Listen to the process; `take_up` receives new weights, in the task that is returned."""
         self._loop, self._take_up = asyncio.get_running_loop(), take_up
         self._weights: asyncio.Queue[tuple[int, LearnerReply]] = asyncio.Queue()
-        threading.Thread(target=self._listen, daemon=True, name="learning").start()
+        self._listener.start()
         return asyncio.create_task(self._use_weights())
 
     def close(self) -> None:
         """End the process."""
-        self._closed = True
+        self._closed.set()
         self._process.kill()
-        self._process.wait()
+        if self._listener.is_alive():
+            self._listener.join(CLOSING_SECONDS)
+        else:
+            self._end_process()
 
     @property
     def waiting(self) -> int:
@@ -125,7 +130,7 @@ class LearningModel:
 
     def _write(self, content: bytes) -> bool:
         """Send something to the process; returns whether there is one."""
-        with self._writing, suppress(BrokenPipeError):
+        with self._writing, suppress(BrokenPipeError, ValueError):  # ended, and its pipe closed
             assert self._process.stdin is not None
             write(self._process.stdin, content)
             return True
@@ -154,27 +159,31 @@ class LearningModel:
 
     def _listen(self) -> None:
         """Pass on what the process sends, in a thread; start another when it has ended."""
-        while True:
+        while not self._closed.is_set():
             reply = _read(self._process)
-            if self._closed:
-                return
+            if self._closed.is_set():
+                break
             if reply is None or (reply.error and not reply.id):
                 event("learning ended", level=logging.ERROR, reason=reply.error if reply else "its process was killed")
                 self._call(self._fail)
                 self._restart()
             else:
                 self._call(self._receive, reply)
+        self._end_process()
 
     def _restart(self) -> None:
-        while not self._closed:
-            time.sleep(RETRY_SECONDS)
+        self._end_process()
+        while not self._closed.wait(RETRY_SECONDS):
             try:
-                self._process.wait()
                 self._process, entries = self._started()
                 self._call(self._take, entries)
                 return
             except (DragomanError, OSError) as error:
                 event("learning not started", level=logging.ERROR, reason=str(error))
+
+    def _end_process(self) -> None:
+        with self._writing, suppress(BrokenPipeError), self._process:  # which closes the pipes
+            self._process.kill()
 
     def _call(self, function: Callable[..., None], *args: object) -> None:
         with suppress(RuntimeError):  # the loop is closed
