@@ -109,7 +109,8 @@ def parsed(content: bytes) -> Element:
     try:
         root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False))
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise InputError(f"the file is not XML, or is damaged: {error}") from None
+        reason = getattr(error, "msg", None) or error  # which leaves out that the file has no name here
+        raise InputError(f"the file is not XML, or is damaged: {reason}") from None
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise InputError("the file declares entities, which are not read; replace them by their text")

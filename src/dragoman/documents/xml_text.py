@@ -1,13 +1,13 @@
-"""XML in which some elements have changed: all that stands outside of these keeps its characters."""
+"""XML in which some elements have changed: all that has not changed keeps its characters."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from dragoman.documents.archives import parsed
 from dragoman.errors import InputError
@@ -17,6 +17,119 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(rb"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+class _Span(NamedTuple):
+    """Where a node stands in bytes."""
+
+    start: int
+    inside: int
+    """Where its content begins."""
+    outside: int
+    """Where its content ends."""
+    end: int
+
+
+class _Fragment:
+    """XML of one element within another one, with the places of all nodes."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        root = parsed(content)
+        self.element: Element = root[0]
+        self._spans = dict(zip(root.iter(), self._places(), strict=True))
+
+    def _places(self) -> list[_Span]:
+        """The places of all nodes, in their order."""
+        content = self._content
+        spans: list[_Span] = []
+        opened: list[int] = []
+        parser = expat.ParserCreate("utf-8")
+
+        def start(*_: object) -> None:
+            tag = _TAG.match(content, parser.CurrentByteIndex)
+            assert tag is not None
+            opened.append(len(spans))
+            spans.append(_Span(*tag.span(), -1, -1))
+
+        def end(_: str) -> None:
+            number = opened.pop()
+            begun, inside = spans[number][:2]
+            if content.endswith(b"/>", begun, inside):
+                spans[number] = _Span(begun, inside, inside, inside)
+            else:
+                outside = parser.CurrentByteIndex
+                spans[number] = _Span(begun, inside, outside, content.index(b">", outside) + 1)
+
+        def other(mark: bytes) -> Callable[..., None]:
+            def note(*_: object) -> None:
+                place = parser.CurrentByteIndex
+                behind = content.index(mark, place) + len(mark)
+                spans.append(_Span(place, behind, behind, behind))
+
+            return note
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CommentHandler, parser.ProcessingInstructionHandler = other(b"-->"), other(b"?>")
+        parser.Parse(content, True)
+        return spans
+
+    def merged(self, new: Element, serialised: Callable[[Element], bytes]) -> bytes:
+        """A changed element as it is written here, but for what differs."""
+        return self._node(new, self.element, serialised)
+
+    def _node(self, new: Element, old: Element, serialised: Callable[[Element], bytes]) -> bytes:
+        span, content = self._spans[old], self._content
+        if _equal(new, old):
+            return content[span.start : span.end]
+        if new.tag != old.tag or not isinstance(new.tag, str):
+            return serialised(new)
+        head = content[span.start : span.inside]
+        if list(new.attrib.items()) != list(old.attrib.items()):
+            tag = _TAG.match(serialised(new))
+            assert tag is not None
+            head = tag[0]
+        name = re.split(rb"[\s/>]", head[1:], maxsplit=1)[0]
+        children = list(old)
+        ends = [*(self._spans[child].start for child in children), span.outside]
+        parts = [content[span.inside : ends[0]] if new.text == old.text else self._text(new.text)]
+        at = 0
+        for child in new:
+            found = next((number for number in range(at, len(children)) if _alike(child, children[number])), None)
+            if found is None:
+                parts += [serialised(child), self._text(child.tail)]
+                continue
+            at = found + 1
+            same = child.tail == children[found].tail
+            behind = content[self._spans[children[found]].end : ends[at]] if same else self._text(child.tail)
+            parts += [self._node(child, children[found], serialised), behind]
+        inside = b"".join(parts)
+        if head.endswith(b"/>"):
+            if not inside:
+                return head
+            head = head.removesuffix(b"/>").rstrip() + b">"
+        return b"".join([head, inside, b"</", name, b">"])
+
+    def _text(self, text: str | None) -> bytes:
+        """Text with the line breaks that stand here."""
+        written = escape(text or "", {"\r": "&#13;"})
+        return (written.replace("\n", "\r\n") if b"\r\n" in self._content else written).encode()
+
+
+def _alike(one: Element, other: Element) -> bool:
+    """Whether a node can be another one that has changed."""
+    return one.tag == other.tag and all(one.get(name) == other.get(name) for name in ("id", "mid"))
+
+
+def _equal(one: Element, other: Element) -> bool:
+    """Whether two nodes have the same content, but for what stands behind them."""
+    return (
+        one.tag == other.tag
+        and (one.text or "") == (other.text or "")
+        and list(one.attrib.items()) == list(other.attrib.items())
+        and len(one) == len(other)
+        and all((own.tail or "") == (its.tail or "") and _equal(own, its) for own, its in zip(one, other, strict=True))
+    )
 
 
 class XmlText:
@@ -37,6 +150,7 @@ class XmlText:
             self._text = content.decode(self._encoding).encode()
         except (UnicodeDecodeError, LookupError):
             raise InputError(f"the file is not in the encoding that it declares ({declared})") from None
+        self._wide_breaks = b"\r\n" in self._text
 
     def written(self, changed: Iterable[Element], attributes: Iterable[tuple[Element, str, str]] = ()) -> bytes:
         """The file with changed elements, none of which stands in another one.
@@ -49,7 +163,7 @@ class XmlText:
         edits: list[tuple[int, int, bytes]] = []
         for element in changed:
             start, _, end = places[numbers[element]]
-            edits.append((start, end, self._serialised(element)))
+            edits.append((start, end, self._merged(element, self._text[start:end])))
         for element, name, value in attributes:
             start, end, _ = places[numbers[element]]
             at = end - (2 if self._text.endswith(b"/>", 0, end) else 1)
@@ -88,6 +202,20 @@ class XmlText:
         parser.Parse(self._text, True)
         return places
 
+    def _merged(self, element: Element, before: bytes) -> bytes:
+        """A changed element as it was before, but for what has changed in it."""
+        above = element.getparent()
+        names = {} if above is None else above.nsmap
+        declared = "".join(
+            f" xmlns{f':{prefix}' if prefix else ''}={quoteattr(name)}" for prefix, name in names.items()
+        )
+        fragment = _Fragment(b"<a%s>%s</a>" % (declared.encode(), before))
+        result = fragment.merged(element, self._serialised)
+        # What was put together must be what the element is.
+        if _equal(_Fragment(b"<a%s>%s</a>" % (declared.encode(), result)).element, element):
+            return result
+        return self._serialised(element)
+
     def _serialised(self, element: Element) -> bytes:
         """An element with the line breaks of the file, without the namespaces that are declared around it."""
         from lxml import etree
@@ -98,4 +226,4 @@ class XmlText:
         for prefix, address in () if above is None else above.nsmap.items():
             tag = tag.replace(f" xmlns{f':{prefix}' if prefix else ''}={quoteattr(address)}", "", 1)
         text = tag + rest
-        return (text.replace("\n", "\r\n") if b"\r\n" in self._text else text).encode()
+        return (text.replace("\n", "\r\n") if self._wide_breaks else text).encode()
