@@ -16,6 +16,9 @@ from dragoman.learning import learner as module
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.model.weights import weights_of
 from dragoman.stored_files import sha256_of
+from dragoman.text.segmentation import load_segmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
+from dragoman.text.spelling import Spelling
 from dragoman.workflows import learning as workflow
 
 PAIRS = [("ab c", "AB X"), ("fed", "FED F"), ("cab", "CAB B"), ("a f", "A FF"), ("dd e", "DD EE")]
@@ -63,6 +66,30 @@ def test_a_correction_becomes_more_probable_and_the_run_stays(run_folder: Path, 
         assert one.learn(*PAIRS[0]).number == 3  # no longer the last of its source
         assert len(one.corrections) == 3
     assert {path: sha256_of(path) for path in run_folder.rglob("*") if path.is_file()} == before
+
+
+def test_words_of_corrections_are_known_from_then_on(run_folder: Path, tmp_path: Path) -> None:
+    run, folder, out = tmp_path / "run", tmp_path / "learned", tmp_path / "out"
+    shutil.copytree(run_folder, run)
+    form = NormalForm("abcdef ", Spelling(["faced", "bead"], 2, 0))
+    path = run / "text" / "source.segmentation.json"
+    NormalisedSegmentation(load_segmentation(path), form).save(path)
+    (run / "run.json").unlink()  # has the digest of the file before
+    pairs = [("fcaed ab", "FCAED AB"), ("ab baed", "AB"), ("fcaed baed c", "C C")]
+    with learner(run, folder) as one:
+        assert [error.read_as for error in one.run.source.typing_errors("fcaed baed")] == ["faced", "bead"]
+        one.learn(*pairs[0])
+        assert one.run.source.typing_errors("fcaed ab") == []
+        assert [error.read_as for error in one.run.source.typing_errors("baed")] == ["bead"]
+    whole = learn_all(run, folder, pairs[1:])
+    assert same(whole, learn_all(run, tmp_path / "at once", pairs))
+    assert main(["learn", str(run), "--learned", str(folder), "--out", str(out), "--quiet"]) == 0
+    assert dragoman.open_run(out).source.typing_errors("fcaed baed") == []
+    with learner(run, folder) as one:
+        one.undo(1)
+        one.undo(2)
+        assert [error.read_as for error in one.run.source.typing_errors("fcaed")] == ["faced"]
+    assert [error.read_as for error in dragoman.open_run(run).source.typing_errors("fcaed baed")] == ["faced", "bead"]
 
 
 def test_the_weights_follow_from_the_log(run_folder: Path, tmp_path: Path) -> None:

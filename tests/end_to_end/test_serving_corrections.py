@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -22,6 +22,9 @@ from dragoman.learning.learner import Learner
 from dragoman.serving.learning import LearningModel, start_learning
 from dragoman.serving.models import ServedFolder
 from dragoman.serving.responses import Refusal
+from dragoman.text.segmentation import load_segmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
+from dragoman.text.spelling import Spelling
 from dragoman.translation_memory.memory import TranslationMemory
 
 from .server_process import COMMAND, Server, end_server, start_server
@@ -32,7 +35,11 @@ PAIR = {"source": "de", "target": "en"}
 
 @pytest.fixture(scope="module")
 def run(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(run_folder, tmp_path_factory.mktemp("learning") / "run"))
+    run = Path(shutil.copytree(run_folder, tmp_path_factory.mktemp("learning") / "run"))
+    path = run / "text" / "source.segmentation.json"
+    NormalisedSegmentation(load_segmentation(path), NormalForm("abcdef ", Spelling(["faced"], 1, 0))).save(path)
+    (run / "run.json").unlink()  # has the digest of the file before
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +84,11 @@ def _translation(server: Server, text: str) -> Any:
     return result["sentences"][0]["translations"][0]
 
 
+def _misread(server: Server, text: str) -> bool:
+    [result] = _ask(server, "POST", "/v1/translate", {**PAIR, "text": text})["results"]
+    return "typing_errors" in result["sentences"][0]
+
+
 def _corrections(server: Server) -> Any:
     return _ask(server, "GET", f"/v1/corrections?{urlencode(PAIR)}")
 
@@ -93,6 +105,7 @@ def _wait(server: Server, done: Callable[[Any], object]) -> Any:
 def test_a_correction_is_answered_at_once_learnt_and_undone(server: Server, run: Path) -> None:
     other = "fed cba"
     before = _translation(server, other)
+    assert _misread(server, "fcaed")
     assert _correct(server, "ab c", "AB X") == {"number": 1, "waiting": 1}
     assert _correct(server, "ab c", "AB X")["number"] == 1
     assert _translation(server, "ab c")["text"] == "AB X"
@@ -102,6 +115,10 @@ def test_a_correction_is_answered_at_once_learnt_and_undone(server: Server, run:
     after = _translation(server, other)
     assert after["log_probability"] != before["log_probability"]
 
+    assert _correct(server, "fcaed", "FCAED")["number"] == 2
+    _wait(server, lambda found: found["waiting"] == 0)
+    assert not _misread(server, "fcaed ab")
+    _remove(server, "/2")
     suggested = {"q": "de f", "s": "DE X", **PAIR}
     assert _ask(server, "POST", "/suggest", suggested) == {"success": True}
     status, problem = _remove(server, "/1", text="de f")
@@ -117,6 +134,7 @@ def test_a_correction_is_answered_at_once_learnt_and_undone(server: Server, run:
             break
         time.sleep(0.1)
     assert _translation(server, other) == before
+    assert _misread(server, "fcaed ab")
 
 
 def test_what_may_not_be_corrected_is_refused(server: Server, run: Path, keys: Path) -> None:
@@ -169,7 +187,7 @@ def test_what_is_sent_to_a_process_that_has_ended_is_refused(run_folder: Path, t
     async def use() -> None:
         model = LearningModel(Path(shutil.copytree(run_folder, tmp_path / "run")), TranslationMemory([], str), "cpu")
 
-        async def take_up(weights: bytes) -> None: ...
+        async def take_up(weights: bytes, known: Sequence[str]) -> None: ...
 
         task = model.start(take_up)
         try:

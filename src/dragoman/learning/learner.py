@@ -6,6 +6,8 @@
 
 The weights are a function of the base run and of the log. Opening reads the weights of the last whole block and learns
 the corrections after it again; where a file is missing or does not fit, it learns all of them again, to the same bits.
+The words of corrections are known from then on: they are neither mistyped nor new names.
+
 After each block the guard measures the dev set. A block that takes away too much of it is not learnt: the weights go
 back to those before it, and its corrections stay in the log.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -35,11 +38,11 @@ from dragoman.learning.updates import learn_pair
 from dragoman.model.weights import load_weights, restore_weights, save_weights, weights_of
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.lock import lock_for_writing
-from dragoman.runs.opening import open_run, trained_folder
+from dragoman.runs.opening import Run, open_run, trained_folder
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
 from dragoman.text.lines import replace_file
 from dragoman.text.raw_lines import as_read
-from dragoman.text.side import Encoded, encode_pair
+from dragoman.text.side import Encoded, encode_pair, source_words
 from dragoman.text.temporary import make_folder
 
 if TYPE_CHECKING:
@@ -114,8 +117,12 @@ class Learner:
         """
         self.base = trained_folder(run)
         self._base_digest = model_digest(self.base.path)[:16]
-        self.run = open_run(run, device=device, threads=threads)
-        self._model = self.run.model()
+        self._opened = open_run(run, device=device, threads=threads)
+        self._source = self._opened.source
+        """The source side that knows the words of what is learnt."""
+        self.known: list[str] = []
+        """The sources of what is learnt, without the items that the targets have as they are."""
+        self._model = self._opened.model()
         self._base_weights = _copied(weights_of(self._model))
         self.dev = list(_dev_pairs(self.base)) if dev is None else list(dev)
         self._tokenizer = tokenizer
@@ -171,6 +178,11 @@ class Learner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._files.close()
+
+    @property
+    def run(self) -> Run:
+        """The base run with what is learnt so far."""
+        return replace(self._opened, source=self._source)
 
     @property
     def corrections(self) -> Sequence[Correction]:
@@ -303,6 +315,7 @@ class Learner:
     def _learn(self, number: int) -> Learnt:
         """Make the updates of a correction of the log, counted from 0."""
         entry = self._log.entries[number]
+        self._know(entry)
         pair = self._pair(entry)
         beside = self._beside(entry.source, pair, random.Random(number))
         updates = learn_pair(self._model, pair, beside, self._base_weights, number)
@@ -322,7 +335,7 @@ class Learner:
         if self._guard is None:
             now = _copied(weights_of(self._model))
             self._restore(self._base_weights)
-            self._guard = Guard(self.run, self.dev, self._tokenizer)
+            self._guard = Guard(self._opened, self.dev, self._tokenizer)
             self._restore(now)
         return self._guard.lost()
 
@@ -372,9 +385,16 @@ class Learner:
     def _remember_all(self, blocks: int) -> None:
         """Let the corrections of the first blocks, but for those taken back, be learnt again beside others."""
         self._earlier = PairPool()
+        self._source, self.known = self._opened.source, []
         for number, entry in enumerate(self._log.entries[: blocks * BLOCK]):
+            self._know(entry)
             if number // BLOCK not in self.taken_back:
                 self._remember(entry)
+
+    def _know(self, entry: Correction) -> None:
+        words = source_words((self._source, self.run.target), entry.source, entry.target)
+        self._source = self._source.knowing(lambda: [words])
+        self.known.append(words)
 
     def _remember(self, entry: Correction) -> None:
         self._earlier.add(self.run.source.formed(entry.source), self._pair(entry))

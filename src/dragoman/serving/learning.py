@@ -65,8 +65,8 @@ class LearningModel:
         self._process, entries = self._started()
         self._take(entries)
 
-    def start(self, take_up: Callable[[bytes], Awaitable[None]]) -> asyncio.Task[None]:
-        """Listen to the process; `take_up` receives new weights, in the task that is returned."""
+    def start(self, take_up: Callable[[bytes, Sequence[str]], Awaitable[None]]) -> asyncio.Task[None]:
+        """Listen to the process; `take_up` receives new weights and texts, in the task that is returned."""
         self._loop, self._take_up = asyncio.get_running_loop(), take_up
         self._weights: asyncio.Queue[tuple[int, LearnerReply]] = asyncio.Queue()
         self._listener.start()
@@ -213,7 +213,7 @@ class LearningModel:
             if generation != self._generation:
                 continue
             try:
-                await self._take_up(reply.weights)
+                await self._take_up(reply.weights, reply.known)
             except DragomanError as error:
                 event("weights not taken up", level=logging.ERROR, reason=str(error))
                 continue

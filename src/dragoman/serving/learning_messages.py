@@ -34,4 +34,6 @@ class LearnerReply(NamedTuple):
     learnt: int = 0
     taken_back: Sequence[int] = ()
     """Numbers of the corrections that the guard refused."""
+    known: Sequence[str] = ()
+    """Texts whose words the source side of the model with these weights knows."""
     weights: bytes = b""

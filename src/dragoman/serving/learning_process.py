@@ -84,7 +84,8 @@ class _Process:
             if sent != learner.learnt and (not waits or time.monotonic() - since > SECONDS):
                 weights = packed_weights(weights_of(learner.run.model()))
                 taken_back = [block * BLOCK + place for block in learner.taken_back for place in range(1, BLOCK + 1)]
-                _send(LearnerReply(learnt=learner.learnt, taken_back=taken_back, weights=weights))
+                reply = LearnerReply(learnt=learner.learnt, taken_back=taken_back, known=learner.known, weights=weights)
+                _send(reply)
                 sent, since = learner.learnt, time.monotonic()
 
     def _read(self) -> None:

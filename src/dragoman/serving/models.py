@@ -129,7 +129,7 @@ class LoadedModel:
     fingerprint: object
     memory: Memory | None = None
     run: Run | None = None
-    """That it was opened as."""
+    """That it was opened as, perhaps with other weights."""
     _variants: OrderedDict[object, Translator] = field(default_factory=OrderedDict)
 
     def variant(self, options: Mapping[str, object]) -> Translator:
@@ -197,7 +197,7 @@ class Models:
             self._slots[folder.pair] = _ModelSlot(folder)
         self._threads, self._budget, self._device = threads, budget, device
         self._memories = dict(memories or {})
-        self._learnt: dict[LanguagePair, bytes] = {}
+        self._learnt: dict[LanguagePair, tuple[bytes, Sequence[str]]] = {}
         """Weights that were learnt since the server started, in place of those of the folder."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
         self._one_at_a_time = asyncio.Lock()
@@ -274,18 +274,22 @@ class Models:
                 slot.refused = now
                 event("model not reloaded", level=logging.ERROR, model=str(slot.folder.pair), reason=str(error))
 
-    async def take_up(self, pair: LanguagePair, weights: bytes) -> None:
+    async def take_up(self, pair: LanguagePair, weights: bytes, known: Sequence[str] = ()) -> None:
         """Translate with other weights of a run from the next batch on, whatever becomes of its folder.
+
+        Args:
+            weights: packed.
+            known: texts whose words are neither mistyped nor new names.
 
         Raises:
             DragomanError: they do not fit.
         """
-        self._learnt[pair] = weights
+        self._learnt[pair] = weights, known
         slot = self._slots[pair]
         if slot.loading is not None:  # perhaps with the weights before these
             await asyncio.wait([slot.loading])
         if slot.model is not None:
-            slot.model = await self._in_thread(partial(_with_weights, slot.model, weights))
+            slot.model = await self._in_thread(partial(_with_weights, slot.model, weights, known))
 
     async def keep_fresh(self) -> None:
         """Look for changed folders until cancelled."""
@@ -340,17 +344,18 @@ class Models:
             folder.pair, translator, run.scorer(), lane, run.config.search.beam, size, fingerprint, memory, run
         )
         learnt = self._learnt.get(folder.pair)
-        return model if learnt is None else _with_weights(model, learnt)
+        return model if learnt is None else _with_weights(model, *learnt)
 
     async def _in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
 
 
-def _with_weights(model: LoadedModel, weights: bytes) -> LoadedModel:
+def _with_weights(model: LoadedModel, weights: bytes, known: Sequence[str]) -> LoadedModel:
     assert model.run is not None
     run = model.run.with_weights(weights)
-    translator = _remembering(run, model.memory)
-    return replace(model, translator=translator, scorer=run.scorer(), run=run, _variants=OrderedDict())
+    knowing = replace(run, source=run.source.knowing(lambda: known))
+    translator = _remembering(knowing, model.memory)
+    return replace(model, translator=translator, scorer=knowing.scorer(), run=run, _variants=OrderedDict())
 
 
 def _remembering(run: Run, memory: Memory | None) -> Translator:

@@ -6,7 +6,7 @@ SentencePiece model that other tools read too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ from dragoman.text.items import NAMES, NO_QUOTATION, Masked, Quotation, restore
 from dragoman.text.segmentation import Segmentation, load_segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
-from dragoman.text.segmentation.protected import ProtectedSegmentation, segment_pair
+from dragoman.text.segmentation.protected import ProtectedSegmentation, knowing, mask_pair, segment_pair
 from dragoman.text.spelling import TypingError
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
 from dragoman.text.word_boundaries import WordBoundaries, word_boundaries
@@ -76,6 +76,14 @@ class TextSide:
     def formed(self, line: str) -> str:
         """The line in normal form, items and typing errors included; the line itself without one."""
         return line if self._form is None else self._form.of_characters.text(line)
+
+    def knowing(self, sources: Callable[[], Iterable[str]]) -> TextSide:
+        """The side of a model that learns more sources: their words are no new names, and not mistyped.
+
+        Args:
+            sources: reads them, which may be done twice.
+        """
+        return TextSide(knowing(self.segmentation, sources), self.vocabulary)
 
     def known_share(self, lines: Iterable[str]) -> float | None:
         """The share of the words of lines that the training sources had; None without `text.spelling`."""
@@ -147,6 +155,11 @@ def encode_pair(sides: tuple[TextSide, TextSide], source: str, target: str) -> t
     segments = segment_pair((sides[0].segmentation, sides[1].segmentation), source, target)
     encoded = [Encoded(side.vocabulary.ids(own.pieces), *own) for side, own in zip(sides, segments, strict=True)]
     return encoded[0], encoded[1]
+
+
+def source_words(sides: tuple[TextSide, TextSide], source: str, target: str) -> str:
+    """The source of a pair without the items that its target has as they are."""
+    return mask_pair((sides[0].segmentation, sides[1].segmentation), source, target)[0].text
 
 
 def _words_only(ids: Iterable[int]) -> list[int]:

@@ -76,6 +76,8 @@ class Spelling:
     def with_text(self, lines: Iterable[str]) -> Spelling:
         """The words with those of more sources, which are known from now on."""
         new = {word.lower() for line in lines for word in _WORD.findall(line)} - self._ranks.keys()
+        if not new:
+            return self
         return Spelling([*self.words, *sorted(new)], self.repeated, self.frequent)
 
     def errors(self, line: str) -> list[TypingError]:

@@ -26,7 +26,6 @@ from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.protected import (
     innermost,
-    knowing,
     mask_pair,
     segment_pair,
     with_innermost,
@@ -94,8 +93,7 @@ class TrainedModel:
 
     def knowing(self, pairs: Callable[[], Iterable[Pair]]) -> TrainedModel:
         """The model for which the words of more training sources are no new names, and not mistyped."""
-        segmentation = knowing(self.source.segmentation, lambda: (pair.source for pair in pairs()))
-        return replace(self, source=TextSide(segmentation, self.source.vocabulary))
+        return replace(self, source=self.source.knowing(lambda: (pair.source for pair in pairs())))
 
     def extended(self, pairs: Callable[[], Iterable[Pair]], config: TextConfig) -> TrainedModel:
         """The model with the segments of other text that its vocabularies lack, the `MOST_NEW` most frequent ones.

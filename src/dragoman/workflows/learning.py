@@ -81,7 +81,7 @@ def _learn_pairs(learner: Learner, pairs: Sequence[Pair], console: Console) -> N
 
 
 def write_learnt_run(learner: Learner, out: str | Path, *, overwrite: bool = False) -> RunFolder:
-    """Write a run of its own with what was learnt, and with the text of the base run.
+    """Write a run of its own with what was learnt, and with the text of the base run, which knows the new words.
 
     Raises:
         RunError: as for `NewRun`.
