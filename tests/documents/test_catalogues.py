@@ -226,6 +226,11 @@ def test_a_sentence_that_is_marked_in_a_unit_is_translated_alone() -> None:
         assert translated(".sdlxliff", found.encode()).decode() == found
     whole = MARKED.format(target="<target>One. Two.</target>", definitions=locked)
     assert translated(".sdlxliff", whole.encode()).decode() == whole
+    alike = MARKED.format(target="", definitions="").replace('mid="2"', 'mid="1"')
+    assert (
+        marked_target("EINS.", "ZWEI.", "DREI.").partition(" ")[2].replace('mid="2"', 'mid="1"')
+        in translated(".xlf", alike.encode()).decode()
+    )
     lacking = MARKED.format(target='<target><mrk mtype="seg" mid="1">One.</mrk></target>', definitions="")
     document = open_document(".xlf", lacking.encode(), Languages("de", "en"))
     assert document.places == ["unit u, segment 2", "unit u, segment 3"]
@@ -268,6 +273,16 @@ def test_a_copy_of_the_source_that_is_called_new_is_translated() -> None:
     )
     expected = before.replace('"initial" subState="a:b"', '"translated" subState="dragoman:mt"')
     assert translated(".xlf", before.encode()).decode() == expected.replace("<target>ein Hund", "<target>EIN HUND")
+
+
+def test_text_within_a_tag_is_told() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    tag = '<ph id="1">alt=<sub>ein Bild</sub></ph>'
+    unit = f'<trans-unit id="u"><source>ein {tag} Hund</source></trans-unit>'
+    xliff = f'<xliff><file source-language="de"><body>{unit}</body></file></xliff>'
+    memory = f'<tmx><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>{tag} da</seg></tuv></tu></body></tmx>'
+    for kind, content, place in ((".xlf", xliff, "unit u"), (".tmx", memory, "line 1")):
+        assert open_document(kind, content.encode(), Languages("de", "en")).untranslated == [place]
 
 
 def test_protected_words_and_lines_stay() -> None:

@@ -20,7 +20,7 @@ def _translate(*words: str | Path) -> int:
 def test_a_document_becomes_one_of_the_same_kind(light: Path, tmp_path: Path, capsys: Said) -> None:
     page, out = tmp_path / "a.html", tmp_path / "b.html"
     page.write_text(PAGE)
-    for words in ((light, page), (light, "-i", page)):
+    for words in ((light, page), (light, "-i", page), (light, "--beam", "2", page)):
         assert _translate(*words, "-o", out) == 0
         assert out.read_text() == "<p>AB <b>C</b></p><p>AB <b>C</b></p><p>2018</p>"
         assert page.read_text() == PAGE

@@ -17,6 +17,7 @@ from dragoman.documents.mixed import Half, MixedText, Role
 from dragoman.documents.xml_text import XmlText
 from dragoman.errors import InputError
 from dragoman.text.languages import base_language
+from dragoman.text.raw_lines import has_letter
 from dragoman.translation_memory.memory import MemoryMatch
 
 if TYPE_CHECKING:
@@ -196,6 +197,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
         write,
         [_segment_name(segment) for segment in found],
         Units(done, write),
+        untranslated=[_segment_name(segment) for segment in found if _has_text_in_code(segment.text.element)],
         declared=_declared(root),
     )
 
@@ -213,9 +215,10 @@ def _child(unit: Element, name: str) -> Element | None:
 
 
 def _marks(element: Element | None) -> dict[str, Element]:
-    """The sentences that are marked in an element, by number."""
-    marks = () if element is None else element.iter("{*}mrk")
-    return {mark.get("mid", ""): mark for mark in marks if mark.get("mtype") == "seg"}
+    """The sentences that are marked in an element, by number; none if these are not different."""
+    marks = [] if element is None else [mark for mark in element.iter("{*}mrk") if mark.get("mtype") == "seg"]
+    numbered = {mark.get("mid", ""): mark for mark in marks}
+    return numbered if len(numbered) == len(marks) and "" not in numbered else {}
 
 
 def _segments(unit: Element) -> Iterator[tuple[str, Element, Element | None]]:
@@ -551,7 +554,13 @@ def read_memory(content: bytes, languages: Languages) -> Document:
         return file.written(changed)
 
     places = [f"line {text.element.sourceline}" for text, _, _ in found]
-    return Document([text.inline.markup for text, _, _ in found], write, places, Units(done, write))
+    lost = [place for place, (text, _, _) in zip(places, found, strict=True) if _has_text_in_code(text.element)]
+    return Document([text.inline.markup for text, _, _ in found], write, places, Units(done, write), untranslated=lost)
+
+
+def _has_text_in_code(element: Element) -> bool:
+    """Whether a tag has text of its own, such as the description of a picture."""
+    return any(has_letter("".join(map(str, sub.itertext()))) for sub in element.iter("{*}sub"))
 
 
 def _read(content: bytes, name: str, kind: str, names: Sequence[str]) -> XmlText:

@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         raise ConfigError(f"{message} (see {self.prog} --help)")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse like `parse_args`, but report an unknown option first, with the nearest known option.
+        """Parse like `parse_intermixed_args`, but report an unknown option first, with the nearest known option.
 
         Raises:
             ConfigError: an option is unknown, lacks its value, or has one that is not allowed.
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
                     files = [action.metavar for action in self._get_positional_actions()]
                     hint = f" (files stand without an option: {' '.join(map(str, files))})" if files else ""
                 self.error(f"unknown option {name}{hint}")
-        return self.parse_args(arguments)
+        return self.parse_intermixed_args(arguments)
 
     def outputs(self, options: argparse.Namespace) -> list[str]:
         """The files that the options of type `output_file` name."""
