@@ -10,6 +10,7 @@ from dragoman.config.building import build_config, override, parse_yaml
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.schema import Config, SideConfig, TextConfig
 from dragoman.errors import ConfigError
+from dragoman.text.items import KINDS
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,14 @@ def test_lists_of_any_length_are_checked_by_element() -> None:
         override_language(LanguageConfig(), ["model.feed_forward.layers=[8, 0]"])
     with pytest.raises(ConfigError, match=r"model\.feed_forward\.layers: expected a list of length >= 1, not \[\]$"):
         override_language(LanguageConfig(), ["model.feed_forward.layers=[]"])
+
+
+def test_an_element_that_is_no_choice_is_refused_with_the_choices() -> None:
+    with pytest.raises(ConfigError) as caught:
+        override(Config(), ["text.protected=[email, urls]"])
+    kinds = " | ".join(KINDS)
+    expected = f"--set: text.protected[1]: expected {kinds} | name, not 'urls' (did you mean url?)"
+    assert str(caught.value) == expected
 
 
 def test_numbers_are_read_as_people_write_them() -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.config.fitting import check, turn_off_unsuitable
 from dragoman.config.schema import Config
-from dragoman.config.section import Section, keys_of
+from dragoman.config.section import Key, Section, keys_of
 from dragoman.config.yaml_values import YamlProblem, load_yaml
 from dragoman.errors import ConfigError, did_you_mean, nearest, quoted
 
@@ -213,10 +213,12 @@ def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
     where = where.removesuffix("`")
     value: Any = values
     keys = keys_of(schema)
+    key: Key | None = None
     choices: tuple[str, ...] = ()
     for name in re.findall(r"\w+", where):
         if name.isdigit():  # of a list
             value = value[int(name)]
+            choices = key.item.choices if key and key.item else ()
             continue
         value, key = value[name], keys[name]
         keys, choices = keys_of(key.section) if key.section else {}, key.choices
