@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
 from dragoman.documents.html_text import Markup
 from dragoman.documents.inline import Inline
+from dragoman.text.raw_lines import has_letter
 from dragoman.text.sentences import Span
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_FRONT = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*\r?\n", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(
+    r"\A(?:---[ \t]*\r?\n.*?^(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?^\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}")
 """Footnotes, boxes of tasks, formulas, and what templates fill in."""
@@ -84,6 +87,62 @@ class _Block(NamedTuple):
 
 _Found = _Html | _Block
 
+_FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}|~{3,})")
+_FORMULA = re.compile(r"[ \t>]*\$\$")
+_CONTAINER = re.compile(r"[ \t>]*(?::{3,}[ \t]*[\w-]*(?P<title>.*)|\{%.*%\}[ \t]*|\{\{.*\}\}[ \t]*)")
+_ADMONITION = re.compile(r"(?P<indent> *)(?:!!!|\?\?\?\+?|===) +[^\"\n]*(?P<title>\".*\")?[ \t]*")
+_DEFINITION = re.compile(r"\A( {0,3}):(?=[ \t]+\S)")
+"""Blocks of MkDocs, Docusaurus, Pandoc and templates, which CommonMark takes for text."""
+
+
+def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
+    """The lines as far as CommonMark knows them, and the numbers of those that have a title, which stays.
+
+    Lines of other blocks are empty, what is indented below a heading of MkDocs is not, and definitions are items.
+    """
+    result: list[str] = []
+    titles: list[int] = []
+    fence = ""
+    margins = [0]
+    for number, line in enumerate(lines):
+        begun = _FENCE.match(line)
+        indent = len(line) - len(line.lstrip(" "))
+        if fence:
+            fence = "" if begun is not None and begun["fence"].startswith(fence) else fence
+            result.append(line[min(indent, margins[-1]) :])
+            continue
+        if line.strip():
+            while indent < margins[-1]:
+                margins.pop()
+        found = _CONTAINER.fullmatch(line.rstrip("\r\n")) or _ADMONITION.fullmatch(line.rstrip("\r\n"))
+        if begun is not None:
+            fence = begun["fence"]
+        elif found is not None:
+            if has_letter(found["title"] or ""):
+                titles.append(number)
+            if found.re is _ADMONITION:
+                margins.append(len(found["indent"]) + 4)
+            result.append("\n")
+            continue
+        inside = line[margins[-1] :] if line.strip() else line
+        result.append(_DEFINITION.sub(r"\1-", inside, count=1))
+    return _without_formulas(result), titles
+
+
+def _without_formulas(lines: list[str]) -> list[str]:
+    """The lines without blocks of formulas, which end before an empty line."""
+    result = list(lines)
+    start = None
+    for number, line in enumerate(lines):
+        if not line.strip() or _FENCE.match(line):
+            start = None
+        elif start is None and _FORMULA.match(line) and line.count("$$") == 1:
+            start = number
+        elif start is not None and line.rstrip().endswith("$$"):
+            result[start : number + 1] = ["\n"] * (number + 1 - start)
+            start = None
+    return result
+
 
 def read_markdown(content: bytes, languages: Languages) -> Document:
     """Read Markdown of the kind CommonMark, with tables and deletions.
@@ -121,9 +180,10 @@ def _texts(text: str) -> tuple[list[_Found], list[int]]:
     for normalize in ("normalizeLink", "normalizeLinkText"):  # addresses stay as they are
         setattr(parser, normalize, lambda url: url)
     found: list[_Found] = []
-    lost: list[int] = []
+    known, titles = _as_commonmark([text[start:end] for start, end in lines])
+    lost = [lines[number][0] for number in titles]
     in_table, in_paragraph = False, True
-    for token in parser.parse(text[body:]):
+    for token in parser.parse("".join(known)):
         if token.type in ("table_open", "table_close"):
             in_table = token.type == "table_open"
         if token.type.endswith("_open"):
@@ -144,7 +204,7 @@ def _texts(text: str) -> tuple[list[_Found], list[int]]:
             found.append(_Html(spans[0][0], spans[-1][1], content, prefix))
         else:
             found.append(_Block(spans[0][0], spans[-1][1], inline, in_table, in_paragraph))
-    return found, lost
+    return found, sorted(lost)
 
 
 def _located(text: str, lines: list[Span], content: str) -> list[Span] | None:
