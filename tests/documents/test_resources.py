@@ -59,6 +59,15 @@ def test_values_with_an_anchor_or_a_tag_are_translated() -> None:
     assert translated(".yaml", before.encode()).decode() == expected
 
 
+def test_tabs_stay_between_the_words_of_a_menu_and_their_keys() -> None:
+    for kind, before, expected in (
+        (".properties", "a=&Datei\\tStrg+D\n", "a=&DATEI\\tSTRG+D\n"),
+        (".json", '{"a": "Datei\\tStrg+D"}', '{"a": "DATEI\\tSTRG+D"}'),
+        (".resx", "<a><data><value>Datei\tX</value></data></a>", "<a><data><value>DATEI\tX</value></data></a>"),
+    ):
+        assert translated(kind, before.encode()).decode() == expected
+
+
 def test_comments_and_objects_of_resx_stay() -> None:
     before = (
         '<root>\n<!-- <data name="x"><value>ein Hund</value><comment>Katze</comment></data> -->\n'

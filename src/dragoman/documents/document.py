@@ -102,19 +102,24 @@ def line_places(text: str, starts: Iterable[int]) -> list[str]:
 
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_LINE = "<br data-line>"
-"""Stands for a line break."""
+_BREAKS = {"\n": "<br data-line>", "\t": "<br data-tab>"}
+"""What stands for line breaks and tabs, which divide a text: in menus, keys stand behind a tab."""
 
 
 def as_html(text: str) -> str:
-    """Text of a program or a cell, in which there may be tags, as HTML whose line breaks divide it."""
+    """Text of a program or a cell, in which there may be tags, as HTML whose line breaks and tabs divide it."""
     escaped = text.replace("&", "&amp;")
     pieces = _TAG.split(escaped)
     tags = [*_TAG.findall(escaped), ""]
     shown = (piece.replace("<", "&lt;").replace(">", "&gt;") for piece in pieces)
-    return "".join(piece + tag for piece, tag in zip(shown, tags, strict=True)).replace("\n", _LINE)
+    markup = "".join(piece + tag for piece, tag in zip(shown, tags, strict=True))
+    for sign, written in _BREAKS.items():
+        markup = markup.replace(sign, written)
+    return markup
 
 
 def as_text(markup: str) -> str:
     """The text of translated HTML that `as_html` made."""
-    return html.unescape(markup.replace(_LINE, "\n"))
+    for sign, written in _BREAKS.items():
+        markup = markup.replace(written, sign)
+    return html.unescape(markup)
