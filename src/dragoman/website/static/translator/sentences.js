@@ -1,8 +1,10 @@
 // Sentences of running text as spans in code points, and translations put in their place.
 //
-// As text/sentences.py, but the browser finds the sentences of a line (Intl.Segmenter), so some are cut elsewhere.
+// As text/sentences.py, but the browser finds the sentences of a line (Intl.Segmenter), so some are cut elsewhere. It cuts
+// behind titles and inside links, which are put together again.
 
 import { codePoints, isSpace, runs } from "./code_points.js";
+import { TITLE } from "./names.js";
 
 const MAX_CHARACTERS = 800; // the longest sentence that is not cut
 const LINE_END = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/u;
@@ -19,11 +21,15 @@ export function sentenceSpans(text, language) {
   const found = [];
   for (const [start, end] of runs(characters, (character) => !LINE_END.test(character))) {
     let place = start;
+    const sentences = [];
     for (const { segment } of segmenter.segment(characters.slice(start, end).join(""))) {
       const next = place + codePoints(segment).length;
-      found.push(...parts(characters, trimmed(characters, place, next)));
+      const sentence = trimmed(characters, place, next);
+      if (sentences.length && goesOn(characters, sentences.at(-1), sentence)) sentences.at(-1)[1] = sentence[1];
+      else sentences.push(sentence);
       place = next;
     }
+    for (const sentence of sentences) found.push(...parts(characters, sentence));
   }
   return found.filter(([start, end]) => characters.slice(start, end).some((character) => LETTER.test(character)));
 }
@@ -48,6 +54,14 @@ export function replaceSentences(text, spans, translations) {
 function touch(before, after) {
   const [last, first] = [codePoints(before).at(-1), codePoints(after)[0]];
   return Boolean(last && first) && ![last, first].some((one) => isSpace(one) || NO_SPACES.test(one));
+}
+
+/** Whether what the browser took for two sentences is one. */
+function goesOn(characters, [start, end], [next]) {
+  const [last, first] = [characters[end - 1], characters[next]];
+  if (end === start || first === undefined || /[,;:)\]]/u.test(first)) return true;
+  if (end === next && !NO_SPACES.test(last) && !NO_SPACES.test(first)) return true;
+  return TITLE.test(characters.slice(start, end).join(""));
 }
 
 function trimmed(characters, start, end) {
