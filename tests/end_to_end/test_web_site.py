@@ -326,7 +326,7 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     run, out = tmp_path / "run", tmp_path / "site"
     settings = [f"text.{side}.{key}" for side in ("source", "target") for key in ("segmentation=bpe", "vocabulary=90")]
     settings += ["text.case_marks=true", "text.normal_form=true", "text.protected=[url,variable,number,name,list,tag]"]
-    settings += ["text.patterns=[d e+ (?:f|g)]", "training.epochs=1", "training.changes.placeholders=0.3"]
+    settings += ['text.patterns=["d e+ (?:f|g)"]', "training.epochs=1", "training.changes.placeholders=0.3"]
     assert train(run, "--quiet", settings=settings) == 0
     weights = dict(zip(FEATURES, (1.0, -0.5, -0.2, 0.3, -2.0, -1.5, -1.0), strict=True))
     features = {name: Feature(0.5, weight) for name, weight in weights.items()}
