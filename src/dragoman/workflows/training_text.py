@@ -271,8 +271,9 @@ TRIAL_SECONDS = 10.0
 """Time for all of them; most patterns take a tenth of a second."""
 LARGEST_MATCHED_SHARE = 0.5
 """Share of the characters that the matches of a pattern may have: a model has to see the text around items."""
-_HARD = [text * 200 for text in ("a", "A", "1", " ", "-", ".", "a1", "A-", "a ", "a.", '"', "/")]
-"""Text on which patterns with repetitions inside repetitions take for ever."""
+_REPEATED = ("a", "A", "1", " ", "-", ".", "a1", "A-", "a ", "a.", '"', "/")
+_HARD = [text * 200 + end for text in _REPEATED for end in ("", "\u00a7")]
+"""Text on which patterns with repetitions inside repetitions take for ever, some only where the line goes on."""
 _COUNT = """
 import json, re, sys
 pattern, lines = json.load(sys.stdin)
