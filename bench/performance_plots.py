@@ -1,9 +1,10 @@
-"""Draw the plots of docs/performance.md from the figures in bench/results, as SVG into docs/images.
+"""Draw the plots of docs/performance.md and of the lab book from the figures in bench/results, as SVG into docs/images.
 
     python bench/performance_plots.py
 
-Three pictures: BLEU over minutes of training, translation (tokens a second, and milliseconds for a sentence that comes
-alone) beside OpenNMT-py with the same weights, and memory. Nothing is measured here.
+Four pictures: BLEU over minutes of training, translation (tokens a second, and milliseconds for a sentence that comes
+alone) beside OpenNMT-py with the same weights, memory, and what is left to edit of a document whose corrections are
+learnt. Nothing is measured here.
 tests/site/test_performance.py compares page and results.
 """
 
@@ -42,17 +43,19 @@ def read(name: str) -> dict[str, Any]:
     return results
 
 
-def quality(metric: str = "bleu") -> dict[str, list[tuple[int, float]]]:
+def quality(metric: str = "bleu", text: str = "captions") -> dict[str, list[tuple[int, float]]]:
     """Minutes and BLEU, the mean of the seeds, by system.
 
     Args:
         metric: "bleu" or "bleu_lowercased_tokenised".
+        text: "captions" or "manual".
     """
     scores: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted((RESULTS / "quality").glob("*.json")):
         row = json.loads(path.read_text(encoding="utf-8"))
-        scores[row["system"]][row["minutes"]].append(row[metric])
-    if metric == "bleu":  # measured before a row was a file of its own
+        if row.get("text", "captions") == text:
+            scores[row["system"]][row["minutes"]].append(row[metric])
+    if (metric, text) == ("bleu", "captions"):  # measured before a row was a file of its own
         for minutes, kits in read("quality")["minutes"].items():
             scores["opennmt-recurrent"][int(minutes)].append(kits["opennmt"]["bleu"])
     return {system: [(minutes, mean(found[minutes])) for minutes in sorted(found)] for system, found in scores.items()}
@@ -112,6 +115,19 @@ def main() -> None:
     figure, axes = plt.subplots(figsize=(5, 2.4))
     bars(axes, "memory", "memory at most, MB")
     save(figure, "performance-memory")
+
+    figure, axes = plt.subplots(figsize=(7, 3))
+    for name, colour, style in (
+        ("static", PEER, "-"),
+        ("memory", PEER, "--"),
+        ("learning", OURS, "--"),
+        ("both", OURS, "-"),
+    ):
+        curve = read("learning-1000")["shown"][name]["TER of each 50"]
+        axes.plot(range(50, 50 * len(curve) + 1, 50), curve, style, label=name, color=colour)
+    axes.set(xlabel="segments corrected so far", ylabel="TER of the last 50")
+    axes.legend(frameon=False, ncols=4, loc="upper left")
+    save(figure, "learning")
 
 
 if __name__ == "__main__":
