@@ -316,6 +316,103 @@ def test_a_confirmation_is_taken_back_by_the_same_button(show: Open) -> None:
     expect(page.locator(".row.confirmed")).to_have_count(0)
 
 
+def test_what_is_no_longer_confirmed_is_no_longer_offered(show: Open) -> None:
+    page = show()
+    begin(page)
+    for take_back in ("#undo", ".row:first-child .confirm"):
+        page.locator(".row-target").first.click()
+        page.locator("#target-field").fill("X")
+        page.keyboard.press("Control+Enter")
+        page.locator(".row-target").nth(2).click()
+        page.locator("#target-field").fill("Y")
+        expect(page.locator("#matches button")).to_have_text("100%Xab c")
+        page.keyboard.press("Control+z")
+        page.click(take_back)
+        page.locator(".row-target").nth(2).click()
+        page.locator("#target-field").fill("Y")
+        expect(page.locator("#matches")).to_be_hidden()
+
+
+def test_a_document_is_translated_by_keys_alone(show: Open) -> None:
+    page = show()
+    keys, field = page.keyboard, page.locator("#target-field")
+
+    def go_to(selector: str, step: str = "Tab") -> None:
+        for _ in range(30):
+            if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+                return
+            keys.press(step)
+        raise AssertionError(selector)
+
+    keys.type("cab de\nfed\ncab df")
+    go_to("#begin")
+    keys.press("Enter")
+    translated(page)
+    expect(field).to_be_focused()
+    keys.press("Control+Space")  # other words
+    expect(page.locator("#offers button").first).to_be_visible()
+    go_to("#offers button")
+    word = page.locator("#offers button").first.text_content()
+    keys.press("Enter")
+    expect(field).to_have_value(re.compile(f"^{re.escape(word)}"))
+    keys.press("Control+Enter")
+    keys.press("Alt+ArrowDown")
+    assert active(page) == 3
+    go_to("#matches button")  # what was confirmed is like this one
+    keys.press("Enter")
+    expect(field).to_be_focused()
+    confirmed = targets(page)
+    assert confirmed[2] == confirmed[0]
+    keys.press("Control+Enter")
+    keys.press("Control+f")
+    keys.type("fed")
+    keys.press("Enter")
+    assert active(page) == 2
+    keys.press("Control+f")
+    keys.press("Escape")
+    expect(field).to_be_focused()
+    keys.press("Control+Enter")
+    go_to("#finish", "Shift+Tab")
+    keys.press("Enter")
+    go_to('[data-form="document"]')
+    with page.expect_download() as download:
+        keys.press("Enter")
+    assert Path(download.value.path()).read_text(encoding="utf-8") == "\n".join(confirmed)
+
+
+def test_rows_say_how_sure_the_model_is(show: Open) -> None:
+    def doubting(page: playwright.Page) -> None:
+        def translate(route: playwright.Route) -> None:
+            found = route.fetch().json()
+            for result in found["results"]:
+                for one in result["sentences"][0]["translations"]:
+                    one["segment_log_probabilities"] = [-1.2 if part == "C" else -0.1 for part in one["segments"]] + [
+                        0.0
+                    ]
+                    one |= {"confidence": 0.27, "doubt": "low probability"}
+            route.fulfill(json=found)
+
+        page.route("**/v1/translate", translate)
+
+    page = show(prepare=doubting)
+    transfer = page.evaluate_handle(
+        """() => {
+          const all = new DataTransfer();
+          all.items.add(new File(["fed\\nab c"], "x.txt", { type: "text/plain" }));
+          return all;
+        }"""
+    )
+    page.dispatch_event("#opening", "drop", {"dataTransfer": transfer})
+    translated(page)
+    expect(page.locator(".row-target .uncertain")).to_have_text("C")
+    assert page.locator(".origin").all_text_contents() == ["model 27%", "model 27%"]
+    page.locator(".row-target").nth(1).click()
+    expect(page.locator("#target-mirror .uncertain")).to_have_text("C")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".row-target .uncertain")).to_have_count(0)
+    assert page.locator(".origin").all_text_contents() == ["model 27%", "model"]
+
+
 def test_a_segment_that_is_refused_holds_up_no_other(show: Open) -> None:
     def refusing(page: playwright.Page) -> None:
         def translate(route: playwright.Route) -> None:

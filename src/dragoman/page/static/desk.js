@@ -83,9 +83,7 @@ async function begin(file) {
 function show(facts, segments, pairs) {
   facts.teaches = Boolean(settings.suggestions);
   const memory = new Memory(); // what was opened
-  const own = new Memory(); // what has been confirmed here
   for (const { source, target } of pairs) memory.add(source, target);
-  for (const { source, target, confirmed } of segments) if (confirmed && target) own.add(source, target);
   const project = new Project(segments, changed);
   const rows = new Rows(project, facts, editor, { open, toggle, matches, take });
   const translation = new DeskTranslation(translator, project, facts, memory, {
@@ -99,7 +97,7 @@ function show(facts, segments, pairs) {
     told: tell,
     changed: () => keep(store?.putFacts(facts)),
   });
-  work = { facts, project, rows, translation, memory, own, pairs, place: Math.min(facts.place, segments.length - 1) };
+  work = { facts, project, rows, translation, memory, own: confirmedIn(segments), pairs, place: Math.min(facts.place, segments.length - 1) };
   if (languages) languages.choose(facts.source, facts.target);
   find("opening").hidden = true;
   find("desk").hidden = false;
@@ -113,6 +111,13 @@ function show(facts, segments, pairs) {
   translation.run(work.place);
   translation.poll();
   translation.teach();
+}
+
+/** A memory of what has been confirmed. */
+function confirmedIn(segments) {
+  const memory = new Memory();
+  for (const { source, target, confirmed } of segments) if (confirmed && target) memory.add(source, target);
+  return memory;
 }
 
 /** Leave the document; it is forgotten. */
@@ -213,6 +218,7 @@ function toggle(place) {
   if (!segment.confirmed) return confirm(place);
   work.project.pause();
   work.project.edit([[place, { confirmed: false, taught: undefined }]]);
+  work.own = confirmedIn(work.project.segments);
   if (segment.taught) work.translation.withdraw([segment]);
 }
 
@@ -240,6 +246,7 @@ function travel(direction) {
   if (place === null) return;
   const isOpenAgain = ({ taught, confirmed }, index) => taught && confirmed && !project.segments[index].confirmed;
   const untaught = before.filter(isOpenAgain);
+  if (before.some(({ confirmed }, index) => confirmed !== project.segments[index].confirmed)) work.own = confirmedIn(project.segments);
   if (untaught.length) translation.withdraw(untaught);
   if (direction === "redo") translation.teach();
   open(place, project.segments[place].target.length);

@@ -51,7 +51,11 @@ export class Editor {
   /** Show what a segment has become. */
   show(segment) {
     this.#segment = segment;
-    if (field.value !== segment.target) field.value = segment.target;
+    if (field.value !== segment.target) {
+      const { selectionStart, selectionEnd } = field; // a new value would move the caret to its end
+      field.value = segment.target;
+      field.setSelectionRange(selectionStart, selectionEnd);
+    }
     mirror.replaceChildren(...tinted(segment), "\u200b"); // a last empty line has a height, too
     field.dir = mirror.dir = directionOf(segment.target, languageDirection(field.lang));
   }

@@ -46,6 +46,7 @@ export function open() {
 function close() {
   form.hidden = true;
   find("open-search").ariaExpanded = "false";
+  find("target-field").focus({ preventScroll: true }); // where one works, and who uses keys alone goes on
 }
 
 function pattern() {
