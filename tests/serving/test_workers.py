@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,6 +18,7 @@ from dragoman.documents.rendering import AlignedTranslation
 from dragoman.serving import worker, workers
 from dragoman.serving.forms import Form, read_form
 from dragoman.serving.responses import Refusal
+from dragoman.serving.worker import read, write
 from dragoman.serving.workers import Workers
 
 
@@ -116,3 +118,11 @@ def test_more_callers_than_may_wait_are_refused(monkeypatch: pytest.MonkeyPatch)
         assert (refused.value.status, refused.value.retry_after) == (503, worker.PROCESSOR_SECONDS)
 
     _with_workers(1, steps)
+
+
+def test_what_a_killed_process_began_to_write_is_no_message() -> None:
+    whole = io.BytesIO()
+    write(whole, b"abc")
+    content = whole.getvalue()
+    assert read(io.BytesIO(content)) == b"abc"
+    assert [read(io.BytesIO(content[:end])) for end in range(len(content))] == [None] * len(content)

@@ -68,10 +68,10 @@ def write(stream: IO[bytes], content: bytes) -> None:
 
 
 def read(stream: IO[bytes]) -> bytes | None:
-    """The next message; None where there is none."""
+    """The next message; None where there is none, or only the beginning of one: its writer was killed."""
     length = stream.read(8)
     content = stream.read(int.from_bytes(length, "big")) if len(length) == 8 else b""
-    return content or None
+    return content if content and len(content) == int.from_bytes(length, "big") else None
 
 
 def arguments_type(function: Callable[..., Any]) -> Any:
