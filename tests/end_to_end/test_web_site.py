@@ -116,7 +116,9 @@ def _requests(*requests: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_the_desk_works_without_a_server(site: Path, visit: Callable[..., Any]) -> None:
+def test_the_desk_works_without_a_server(site: Path, visit: Callable[..., Any], tmp_path: Path) -> None:
+    unit = '<tu><tuv xml:lang="de"><seg>fed</seg></tuv><tuv xml:lang="en"><seg>kept</seg></tuv></tu>'
+    (tmp_path / "memory.tmx").write_text(f'<tmx version="1.4"><body>{unit}</body></tmx>', encoding="utf-8")
     with serving(site) as host:
         page = visit(host)
         page.goto(f"{host.address}desk.html")
@@ -124,6 +126,8 @@ def test_the_desk_works_without_a_server(site: Path, visit: Callable[..., Any]) 
         page.fill("#pasted", "ab c\n\nfed\nab c\n")
         page.click("#begin")
         page.wait_for_function(SHOWS, arg=[".row:nth-child(3) .row-target", "AB C"])
+        page.set_input_files("#memory-file", tmp_path / "memory.tmx")
+        page.wait_for_function(SHOWS, arg=[".row:nth-child(2) .row-target", "kept"])
         page.fill("#target-field", "one")
         page.keyboard.press("Control+Enter")
         page.wait_for_function(SHOWS, arg=[".row:nth-child(3) .row-target", "one"])
@@ -134,7 +138,7 @@ def test_the_desk_works_without_a_server(site: Path, visit: Callable[..., Any]) 
             with page.expect_download() as download:
                 page.click(f'[data-form="{form}"]')
             found[download.value.suggested_filename] = Path(download.value.path()).read_text(encoding="utf-8")
-    assert found["text_en.txt"] == "one\n\nFED\none\n"
+    assert found["text_en.txt"] == "one\n\nkept\none\n"
     assert found["text_en.tmx"].count("<tu>") == 2
     assert found["text_en.xlf"].count('state="final"') == 2
     assert found["text_en.xlf"].count('state="needs-review-translation"') == 1
