@@ -162,6 +162,20 @@ def test_items_are_found_without_invisible_characters() -> None:
     assert stand_apart(line, ALL.find(line)) == [(True, True), (True, False), (True, False), (False, True)]
 
 
+def test_a_pattern_that_takes_too_long_on_a_line_finds_nothing_in_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("dragoman.text.items.SECONDS", 0.05)
+    items = Items(["(?:o|or|r|rd|d|e|er)+[PQ]", KINDS["variable"].pattern], anywhere=True)
+    assert found("orderQ {x}", items) == ["orderQ", "{x}"]
+    for variable in ("{x}", "{y}"):
+        assert found(f"{variable} " + "order" * 60, items) == [variable]
+    [record] = caplog.records
+    assert record.message.startswith(
+        "a pattern of text.patterns takes more than 0.05 s on a line, in which none of them"
+    )
+
+
 def test_own_patterns_are_preferred_and_need_none_of_the_usual_signs() -> None:
     pairs = [("ab cd", "ab")]
     items = Items.of_kinds(["number", "variable"], lambda: pairs, own_patterns=["no [a-z]+", "[{]x[}]!"])

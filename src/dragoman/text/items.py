@@ -2,21 +2,25 @@
 
 `KINDS` has a pattern for each kind. The patterns mean the same in Python and in JavaScript (with the flag "u"), because
 an exported web site finds items with them, too: classes of characters are written out. Each takes a time that grows
-linearly with a line.
+linearly with a line; a pattern of a user may not, and has a second for each line.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dragoman.config.schema import ItemKind
+from dragoman.errors import abridged
 from dragoman.text.names import HIDDEN, LETTERS, WordFilter, composed, known_words
 from dragoman.text.raw_lines import has_letter, is_blank
+
+log = logging.getLogger(__name__)
 
 Span = tuple[int, int]
 
@@ -102,6 +106,8 @@ KINDS: Mapping[ItemKind, KindOfItem] = {
 """By name, in the order in which they are tried at a position. Numbers have two digits or more, the only kind whose
 writing differs by language."""
 
+SECONDS = 1.0
+"""What the patterns of a user may take for a line."""
 MOST = 9
 """Items of a line that get a placeholder; the others stay text."""
 PLACEHOLDERS = "".join(chr(0xE001 + number) for number in range(MOST))
@@ -191,7 +197,14 @@ class Items:
         self.foreign_words = foreign_words
         self.anywhere = anywhere
         self.letterless_stay = letterless_stay
-        self._pattern = re.compile("|".join(f"(?:{one})" for one in (_OWN, *patterns)), re.ASCII)
+        self._pattern = re.compile(_any((_OWN, *patterns)), re.ASCII)
+        self._warned = False
+        if anywhere:
+            import regex
+
+            ours = {kind.pattern for kind in KINDS.values()}
+            self._kinds = re.compile(_any((_OWN, *(one for one in patterns if one in ours))), re.ASCII)
+            self._with_own: Any = regex.compile(self._pattern.pattern, regex.ASCII)  # which can stop a match
         self._separators: dict[Separator, str] = {(mark, three): target for mark, three, target in self.separators}
 
     @classmethod
@@ -239,13 +252,30 @@ class Items:
             places = [place for place, character in enumerate(line) if character not in _INVISIBLE]
             spans = self.find("".join(line[place] for place in places))
             return [(places[start], places[end - 1] + 1) for start, end in spans]
-        possible = self.anywhere or _MAY_BE.search(line)
-        spans = [match.span() for match in self._pattern.finditer(line)] if possible else []
+        if self.anywhere:
+            spans = self._find_with_own(line)
+        else:
+            spans = [match.span() for match in self._pattern.finditer(line)] if _MAY_BE.search(line) else []
         names = self.known.names(line) if self.known else []
         for start, stop in (*names, *(self.foreign_words(line) if self.foreign_words else ())):
             if not any(start < end and begin < stop for begin, end in spans):
                 spans.append((start, stop))
         return sorted(spans)
+
+    def _find_with_own(self, line: str) -> list[Span]:
+        """As `find`, of patterns some of which are a user's."""
+        try:
+            return [match.span() for match in self._with_own.finditer(line, timeout=SECONDS)]
+        except TimeoutError:
+            if not self._warned:
+                log.warning(
+                    "a pattern of text.patterns takes more than %g s on a line, in which none of them finds anything "
+                    "(reported once): %s",
+                    SECONDS,
+                    abridged(line, 40),
+                )
+            self._warned = True
+            return [match.span() for match in self._kinds.finditer(line)]
 
     def mask(self, line: str) -> Masked:
         """Replace the items of a source, the first `MOST` of them."""
@@ -296,6 +326,10 @@ class Items:
         marks = {position: self._separators.get((mark, three), mark) for position, mark, three in _separators(item)}
         digits = _DIGITS.findall(item)
         return "".join(marks.get(position, "") + digit for position, digit in enumerate(digits))
+
+
+def _any(patterns: Iterable[str]) -> str:
+    return "|".join(f"(?:{one})" for one in patterns)
 
 
 def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] = ()) -> str:
