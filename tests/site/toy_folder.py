@@ -132,7 +132,7 @@ def _texts(folder: Path) -> None:
     _write(folder / "never.txt", ["of"])
     _write(folder / "begins.en", ["", "", "28.7 miles", "1"])
     _write(folder / "terms.tsv", ["1\t2"])
-    _write(folder / "mine.tsv", ["1\t2"])
+    _write(folder / "mine.tsv", ["a b\tx y"])
     _write(
         folder / "memory.tmx",
         [
