@@ -40,22 +40,25 @@ SYSTEMS = {
     "Dragoman, `standard`, newer processor": "dragoman-newer-processor",
 }
 
+BY_UPDATES = {label: system for label, system in SYSTEMS.items() if system.endswith("-by-updates")}
+
 
 @pytest.mark.parametrize(
-    ("table", "metric", "systems"),
+    ("table", "text", "metric", "systems"),
     [
-        ("minutes", "bleu", {"OpenNMT-py, recurrent": "opennmt-recurrent", **SYSTEMS}),
-        ("minutes, lower-cased and tokenised", "bleu_lowercased_tokenised", SYSTEMS),
+        ("minutes", "captions", "bleu", {"OpenNMT-py, recurrent": "opennmt-recurrent", **SYSTEMS}),
+        ("minutes, lower-cased and tokenised", "captions", "bleu_lowercased_tokenised", SYSTEMS),
+        ("minutes, software manual", "manual", "bleu", BY_UPDATES),
     ],
 )
 def test_bleu_over_minutes_is_that_of_the_results(
-    plots: ModuleType, table: str, metric: str, systems: dict[str, str]
+    plots: ModuleType, table: str, text: str, metric: str, systems: dict[str, str]
 ) -> None:
     head, *rows = PAGE[PAGE.index(f"| {table} |") :].splitlines()
     minutes = [int(cell) for cell in head.split("|")[2:-1]]
     for label, system in systems.items():
         cells = next(row for row in rows if row.startswith(f"| {label} |")).split("|")[2:-1]
-        measured = dict(plots.quality(metric)[system])
+        measured = dict(plots.quality(metric, text)[system])
         expected = [f"{measured[at]:.1f}" if at in measured else "" for at in minutes]
         assert [cell.strip() for cell in cells] == expected, label
 

@@ -39,11 +39,11 @@ def main() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    with suppress(AttributeError, OSError):
-        os.nice(19)
     run, folder, device = sys.argv[1:4]
     try:
         with Learner(run, folder, device=cast("DeviceName", device), threads=THREADS, later=True) as learner:
+            with suppress(AttributeError, OSError):
+                os.nice(19)  # not before, because requests wait for the opening
             _Process(learner).run()
     except DragomanError as error:
         _send(LearnerReply(error=str(error)))
