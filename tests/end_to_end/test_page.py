@@ -361,6 +361,24 @@ def test_a_translation_that_is_in_doubt_has_one_sentence_that_says_why(show: Ope
     expect(page.locator("#certainty")).to_have_text("No word of this translation is uncertain.")
 
 
+def test_the_page_says_which_sentences_are_from_the_memory(show: Open) -> None:
+    page = show()
+
+    def remember(found: dict[str, Any]) -> None:
+        for result in found["results"]:
+            for sentence in result["sentences"]:
+                for one in sentence["translations"]:
+                    known = one["text"] == "AB"
+                    values = {"segment_log_probabilities": [0.0] * (len(one["segments"]) + 1), "confidence": 0.9}
+                    one |= {"from_memory": known, "doubt": None} | ({} if known else values)
+
+    answer_with(page, remember)
+    write(page, "ab", "AB")
+    expect(page.locator("#certainty")).to_have_text("This translation is from the memory.")
+    write(page, "ab\nab c", "AB\nAB C")
+    expect(page.locator("#certainty")).to_contain_text("Some of the sentences are from the memory.")
+
+
 def test_the_page_says_how_a_mistyped_word_was_read(show: Open) -> None:
     page = show()
 

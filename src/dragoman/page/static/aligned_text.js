@@ -92,8 +92,8 @@ function version(source, translation) {
   } else {
     for (const [from, to] of translation.alignment) link(from, to);
   }
-  const { text, confidence, doubt } = translation;
-  return { text, confidence, doubt, units, targets, bySegments: target.bySegments, aligned: targets.some((links) => links.length) };
+  const { text, confidence, doubt, from_memory: fromMemory = false } = translation;
+  return { text, confidence, doubt, fromMemory, units, targets, bySegments: target.bySegments, aligned: targets.some((links) => links.length) };
 }
 
 /** What stands between two translations in the place of `between`: a space where they would touch but should not. */

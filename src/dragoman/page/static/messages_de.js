@@ -51,6 +51,7 @@ export const GERMAN = {
     "items lost": "Dieser Übersetzung ist nicht zu trauen: Eine Zahl, ein Link oder ein anderes festes Element fehlt.",
     "wrong length": "Dieser Übersetzung ist nicht zu trauen: Sie ist ungewöhnlich lang oder kurz oder wiederholt sich.",
   },
+  fromMemory: (all) => (all ? "Diese Übersetzung stammt aus dem Übersetzungsspeicher." : "Einige Sätze stammen aus dem Übersetzungsspeicher."),
   readAs: (word, other) => `„${word}“ wurde als „${other}“ gelesen.`,
   probability: (percent) => `Wahrscheinlichkeit ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,

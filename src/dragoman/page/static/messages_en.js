@@ -51,6 +51,7 @@ export const ENGLISH = {
     "items lost": "Do not trust this translation: a number, a link or another fixed item is missing.",
     "wrong length": "Do not trust this translation: it has an unusual length or repeats itself.",
   },
+  fromMemory: (all) => (all ? "This translation is from the memory." : "Some of the sentences are from the memory."),
   readAs: (word, other) => `“${word}” was read as “${other}”.`,
   probability: (percent) => `probability ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,

@@ -51,6 +51,7 @@ export const KOREAN = {
     "items lost": "이 번역문은 믿기 어렵습니다. 숫자나 링크 같은 항목이 빠졌습니다.",
     "wrong length": "이 번역문은 믿기 어렵습니다. 길이가 이상하거나 같은 말을 되풀이합니다.",
   },
+  fromMemory: (all) => (all ? "이 번역문은 번역 메모리에 있던 것입니다." : "일부 문장은 번역 메모리에 있던 것입니다."),
   readAs: (word, other) => `“${word}”은(는) “${other}”(으)로 읽었습니다.`,
   probability: (percent) => `확률 ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,

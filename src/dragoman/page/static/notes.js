@@ -26,7 +26,10 @@ export function describePoint(pointed) {
   detail.textContent = parts.join("  ·  ");
 }
 
-/** Say whether words are uncertain, what the tint means, why not to trust a translation, and what was taken for mistyped. */
+/**
+ * Say whether words are uncertain, what the tint means, why not to trust a translation, what was taken for mistyped, and
+ * what is from a translation memory.
+ */
 export function describeCertainty(sentences) {
   const units = sentences.flatMap((sentence) => sentence.version.units.filter((unit) => unit.end > sentence.given));
   const uncertain = units.some((unit) => unit.logProbability < UNCERTAIN);
@@ -34,12 +37,15 @@ export function describeCertainty(sentences) {
     .map((sentence) => sentence.version)
     .filter(({ doubt }) => doubt)
     .sort((one, other) => one.confidence - other.confidence);
+  const known = sentences.filter(({ version }) => version.fromMemory);
+  const allKnown = known.length === sentences.length;
   const note = find("certainty");
   note.hidden = !sentences.length;
   note.replaceChildren(
     ...(uncertain ? [make("span", { className: "swatch", ariaHidden: "true" })] : []),
     ...(uncertain ? [message("uncertainNote"), " "] : []),
-    ...(doubtful ? [message("doubts")[doubtful.doubt]] : uncertain ? [] : [message("certainNote")]),
+    ...(doubtful ? [message("doubts")[doubtful.doubt]] : uncertain || allKnown ? [] : [message("certainNote")]),
+    ...(known.length ? [` ${message("fromMemory", allKnown)}`] : []),
     ...sentences.flatMap(({ readAs }) => readAs).map((words) => ` ${message("readAs", ...words.map(isolated))}`),
   );
 }
