@@ -63,7 +63,8 @@ keep() { # copies what pages are made of
     mkdir -p "$KEPT"
     tar -C "$DIR" -c --exclude='*.safetensors' --exclude=checkpoints --exclude=text --exclude=data --exclude=tensorboard \
         --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
-        --exclude=result.md --exclude='*.links' --exclude='.*.lock' . |
+        --exclude=result.md --exclude='*.links' --exclude='*.dictionary' --exclude=steps/{links,dictionary}-*.json \
+        --exclude='.*.lock' . |
         tar -C "$KEPT" -x
     find "$KEPT" -name log.jsonl -exec sed -i '/"kind": "validation"/!d' {} +
     find "$KEPT" -name result.json -exec sed -i "s|$DATA/|DATA/|g; s|--out $DIR|--out DIR|g" {} +
