@@ -123,3 +123,8 @@ def as_text(markup: str) -> str:
     for sign, written in _BREAKS.items():
         markup = markup.replace(written, sign)
     return html.unescape(markup)
+
+
+def remark(confidence: float) -> str:
+    """What a file says about a machine translation."""
+    return f"machine translation, confidence {confidence:.2f}"

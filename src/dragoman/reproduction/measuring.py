@@ -193,7 +193,9 @@ def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.
     parts = {WHOLE: np.ones(len(sources), dtype=np.bool_)}
     for name, part in plan.experiment.parts.items():
         parts[name] = (shares >= part.start) & (shares < part.end)
-    for name in {*plan.corpus.facts.get("test sets", ()), *(part for part in used if part.startswith(TEST_SET))}:
+    for name in sorted(
+        {*plan.corpus.facts.get("test sets", ()), *(part for part in used if part.startswith(TEST_SET))}
+    ):
         parts[name] = np.zeros(len(sources), dtype=np.bool_)
         parts[name][plan.corpus.test_set(name)] = True
     if KNOWN in used:

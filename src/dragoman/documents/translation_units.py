@@ -1,0 +1,478 @@
+"""XLIFF and translation memories (TMX): units without a translation get one that is marked as a machine's.
+
+A unit that has a translation is never touched, and only the text of the others changes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from dragoman.documents.archives import local_name
+from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, remark
+from dragoman.documents.inline import NOT_XML
+from dragoman.documents.mixed import Half, MixedText, Role
+from dragoman.documents.xml_text import XmlText
+from dragoman.errors import InputError
+from dragoman.text.languages import base_language
+from dragoman.text.raw_lines import has_letter
+from dragoman.translation_memory.memory import MemoryMatch
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+_XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_MEMOQ_STATUS, _MEMOQ_LOCKED = "{MQXliff}status", "{MQXliff}locked"
+_MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
+_WRAPPERS = frozenset(("g", "mrk", "pc", "hi", "sub"))
+"""Elements of the sentence; all others of XLIFF and TMX stand for tags."""
+_BEGIN, _END = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
+"""Tags that begin and end a formatting."""
+
+
+class _Segment(NamedTuple):
+    """What is translated as one in XLIFF: a unit, or a sentence that is marked in it."""
+
+    text: MixedText
+    unit: Element
+    """The trans-unit of XLIFF 1.2, or the segment of 2."""
+    number: str
+    """That of the mark; "" for all of the unit."""
+
+
+def read_xliff(content: bytes, languages: Languages) -> Document:
+    """Read XLIFF 1.2, also that of Trados and memoQ, or 2; a sentence that is marked in a unit is a segment.
+
+    New translations have the state `needs-review-translation` or `translated`, in files of Trados and memoQ what these
+    call a machine translation, and the file says how far they can be trusted.
+
+    Raises:
+        InputError: it is not XLIFF, or damaged.
+    """
+    file = _read(content, "xliff", "XLIFF", ("trans-unit", "unit", "file", "xliff"))
+    root = file.root
+    found: list[_Segment] = []
+    done: list[DoneUnit] = []
+    for unit in root.iter("{*}trans-unit", "{*}segment"):
+        if _child(unit, "source") is None or _is_locked(unit):
+            continue
+        for number, source, target in _segments(unit):
+            definition = _definition(unit, number)
+            if definition is not None and definition.get("locked") == "true":
+                continue
+            if target is not None and _words(target) and not _is_copy(unit, source, target):
+                done.append(DoneUnit(len(found), _words(source), _words(target)))
+                continue
+            text = MixedText(source, _role, _half, lines=_keeps_lines(source))
+            if text.inline.has_words:
+                found.append(_Segment(text, unit, number))
+
+    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+        changed: dict[Element, None] = {}
+        for number, (segment, translated) in enumerate(zip(found, translations, strict=True)):
+            if not translated.text:
+                continue
+            changed[_unit_of(segment.unit)] = None
+            target = _target(segment)
+            segment.text.write_to(target, translated.text, copies=True)
+            _number_copies(target, _unit_of(segment.unit))
+            _mark(segment, translated, is_sure=number in confirmed)
+        return file.written(changed, _names_of_target(root, languages))
+
+    return Document(
+        [segment.text.inline.markup for segment in found],
+        write,
+        [_segment_name(segment) for segment in found],
+        Units(done, write),
+        untranslated=[_segment_name(segment) for segment in found if _has_text_in_code(segment.text.element)],
+        declared=_declared(root),
+    )
+
+
+def _declared(root: Element) -> Languages:
+    """The languages that XLIFF names: those of its first file."""
+    file = next(root.iter("{*}file"), root)
+    source = root.get("srcLang") or file.get("source-language") or ""
+    return Languages(source, root.get("trgLang") or file.get("target-language") or "")
+
+
+def _child(unit: Element, name: str) -> Element | None:
+    """The first element of a name in a unit."""
+    return next((one for one in unit if local_name(one) == name), None)
+
+
+def _marks(element: Element | None) -> dict[str, Element]:
+    """The sentences that are marked in an element, by number; none if these are not different."""
+    marks = [] if element is None else [mark for mark in element.iter("{*}mrk") if mark.get("mtype") == "seg"]
+    numbered = {mark.get("mid", ""): mark for mark in marks}
+    return numbered if len(numbered) == len(marks) and "" not in numbered else {}
+
+
+def _segments(unit: Element) -> Iterator[tuple[str, Element, Element | None]]:
+    """The number, source and target of each segment of a unit; the number of a whole unit is ""."""
+    marked, target = _child(unit, "seg-source"), _child(unit, "target")
+    sources, targets = _marks(marked), _marks(target)
+    if sources and (targets or target is None or not _words(target)):
+        yield from ((number, source, targets.get(number)) for number, source in sources.items())
+        return
+    source = _child(unit, "source") if marked is None else marked
+    assert source is not None
+    yield "", source, target
+
+
+def _target(segment: _Segment) -> Element:
+    """The element that a translation is written to; it is made where there is none."""
+    unit = segment.unit
+    source = _child(unit, "seg-source")
+    source = _child(unit, "source") if source is None else source
+    assert source is not None
+    target = _child(unit, "target")
+    if target is None:
+        target = source.makeelement(_namespace(source) + "target")
+        target.tail = source.tail
+        source.addnext(target)
+    if not segment.number:
+        return target
+    marks = _marks(target)
+    if not marks:
+        marked = copy.deepcopy(source)
+        marks = _marks(marked)
+        for mark in marks.values():
+            if MixedText(mark, _role).inline.has_words:
+                _empty(mark)
+        _empty(target)
+        target.text = marked.text
+        target.extend(list(marked))
+    if segment.number not in marks:
+        mark = copy.deepcopy(segment.text.element)
+        mark.tail = None
+        target.append(mark)
+        return mark
+    return marks[segment.number]
+
+
+def _empty(element: Element) -> None:
+    """Remove what is inside of an element."""
+    element.text = None
+    for child in list(element):
+        element.remove(child)
+
+
+def _mark(segment: _Segment, translated: RatedText, *, is_sure: bool) -> None:
+    """Say where a translation comes from, as the program does that has written the file."""
+    unit, number = segment.unit, segment.number
+    matches, confidence = ((), None) if is_sure else (translated.matches, translated.confidence)
+    is_kept = bool(matches) and matches[0].score == 1
+    note = "" if confidence is None else remark(confidence)
+    if local_name(unit) == "segment":
+        unit.set("state", "reviewed" if is_sure else "translated")
+        unit.attrib.pop("subState", None)
+        if not is_sure:
+            unit.set("subState", "dragoman:tm" if is_kept else "dragoman:mt")
+        _add_matches(unit, matches)
+        if note:
+            _add_note_to_unit(unit, note)
+        return
+    definition = _definition(unit, number)
+    if definition is not None:
+        for name in ("percent", "struct-match", "text-match"):  # of what stood there before
+            definition.attrib.pop(name, None)
+        definition.set("conf", "Translated" if is_sure else "Draft")
+        definition.set("origin", "interactive" if is_sure else "tm" if is_kept else "mt")
+        if not is_sure:
+            definition.set("origin-system", "Dragoman")
+        if confidence is not None:
+            value = definition.makeelement(_namespace(definition) + "value", {"key": "confidence"})
+            value.text = f"{confidence:.2f}"
+            definition.append(value)
+        return
+    target = _child(unit, "target")
+    assert target is not None
+    if unit.get(_MEMOQ_STATUS):
+        unit.set(_MEMOQ_STATUS, "ManuallyConfirmed" if is_sure else "PreTranslated" if is_kept else "MachineTranslated")
+    elif is_sure:
+        target.set("state", "translated")
+    else:
+        target.set("state", "needs-review-translation")
+        target.set("state-qualifier", "exact-match" if is_kept else "mt-suggestion")
+    _add_alternatives(target, matches[is_kept:], number)
+    if note:
+        _add_note(target, f"segment {number}: {note}" if number else note)
+
+
+def _definition(unit: Element, number: str) -> Element | None:
+    """What Trados says about a segment of a unit."""
+    definitions = unit.iterfind("{*}seg-defs/{*}seg") if number else ()
+    return next((one for one in definitions if one.get("id") == number), None)
+
+
+def _is_copy(unit: Element, source: Element, target: Element) -> bool:
+    """Whether a target is the source, in a unit whose state says that it has not been translated."""
+    state = unit.get("state") if local_name(unit) == "segment" else target.get("state")
+    return state in ("initial", "new", "needs-translation") and _words(source) == _words(target)
+
+
+def _keeps_lines(element: Element) -> bool:
+    """Whether the line breaks in an element mean something."""
+    spaces = (one.get(_XML_SPACE) for one in (element, *element.iterancestors()))
+    return next(filter(None, spaces), "default") == "preserve"
+
+
+def _namespace(element: Element) -> str:
+    """The namespace of an element in braces; "" without one."""
+    return "".join(str(element.tag).rpartition("}")[:2])
+
+
+def _words(element: Element) -> str:
+    """The text of an element without that of codes, with plain spaces."""
+    return " ".join("".join(_texts(element)).split())
+
+
+def _texts(element: Element) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str) and _role(child) != "leaf":
+            yield from _texts(child)
+        yield child.tail or ""
+
+
+def _unit_of(unit: Element) -> Element:
+    """The unit of a segment of XLIFF 2; of 1.2 the unit itself."""
+    above = unit.getparent() if local_name(unit) == "segment" else unit
+    assert above is not None
+    return above
+
+
+def _segment_name(segment: _Segment) -> str:
+    unit = segment.unit
+    number = segment.number or unit.get("id")
+    if local_name(unit) == "segment" or segment.number:
+        above = _unit_of(unit) if local_name(unit) == "segment" else unit
+        return f"unit {above.get('id')}" + (f", segment {number}" if number else "")
+    return f"unit {number}"
+
+
+def _number_copies(target: Element, unit: Element) -> None:
+    """Give each element that a translation has twice a number of its own, as XLIFF and TMX want it."""
+    seen: set[str] = set()
+    begun: dict[str, list[Element]] = {}
+    copies: list[Element] = []
+    for one in list(target.iter("{*}pc", "{*}mrk", *(f"{{*}}{name}" for name in (*_BEGIN, *_END)))):
+        half = _half(one)
+        key = f"id {one.get('id')}" if half is None else half.key
+        if half is not None and not half.begins:
+            first = begun[key].pop() if begun.get(key) else one
+            if first in copies:
+                _renumber(one, unit, first)
+            continue
+        if half is not None:
+            begun.setdefault(key, []).append(one)
+        if key in seen:
+            copies.append(one)
+            _renumber(one, unit)
+        seen.add(key)
+
+
+def _renumber(element: Element, unit: Element, first: Element | None = None) -> None:
+    """Give a copy of an element numbers that no other one of its unit has, or those of the one that it ends."""
+    if local_name(element) in ("pc", "sc") and not any(map(element.get, ("dataRef", "dataRefStart", "dataRefEnd"))):
+        element.set("copyOf", element.get("copyOf") or element.get("id") or "")
+    for name in ("i", "rid", "id", "startRef"):
+        number = element.get(name)
+        if not number:
+            continue
+        shared = (
+            None
+            if first is None or (name == "id" and first.get("rid"))
+            else first.get("id" if name == "startRef" else name)
+        )
+        element.set(name, shared or _free_id(unit, "" if name == "i" else f"{number}-"))
+
+
+def _free_id(unit: Element, prefix: str) -> str:
+    """A number that no element of a unit has."""
+    others = {one.get(name) for one in unit.iter() if isinstance(one.tag, str) for name in ("id", "rid", "i")}
+    return next(name for name in map(f"{prefix}{{}}".format, range(1, len(others) + 2)) if name not in others)
+
+
+def _add_note(target: Element, text: str) -> None:
+    """Add a note on a translation of XLIFF 1.2 behind it, and behind those that are there."""
+    note = target.makeelement(f"{_namespace(target)}note", {"from": "Dragoman", "annotates": "target"})
+    last = target
+    while (after := last.getnext()) is not None and after.get("from") == "Dragoman":
+        last = after
+    note.text, note.tail = text, last.tail
+    last.addnext(note)
+
+
+def _add_note_to_unit(segment: Element, text: str) -> None:
+    """Add a note on a translation of XLIFF 2, whose segments have none, at the beginning of the unit."""
+    name, above = _namespace(segment), _unit_of(segment)
+    notes = above.find(f"{name}notes")
+    if notes is None:
+        notes = segment.makeelement(f"{name}notes")
+        notes.tail = above.text
+        # Behind what is of other namespaces, as the matches are.
+        place = next((at for at, one in enumerate(above) if str(one.tag).startswith(name or str(one.tag))), 0)
+        above.insert(place, notes)
+    note = segment.makeelement(f"{name}note", {"appliesTo": "target", "category": "confidence"})
+    number = segment.get("id")
+    note.text = f"segment {number}: {text}" if number else text
+    notes.append(note)
+
+
+def _add_alternatives(target: Element, matches: Sequence[MemoryMatch], number: str) -> None:
+    """Add near matches of a translation memory behind a translation of XLIFF 1.2, or of a sentence that is marked."""
+    name = _namespace(target)
+    of_mark = {"mid": number} if number else {}
+    for match in reversed(matches):
+        about = {"match-quality": f"{match.score:.0%}", "origin": "memory", **of_mark}
+        found = target.makeelement(f"{name}alt-trans", about)
+        _add_sides(found, name, match)
+        found.tail = target.tail
+        target.addnext(found)
+
+
+def _add_matches(segment: Element, matches: Sequence[MemoryMatch]) -> None:
+    """Add matches of a translation memory to the unit of a segment of XLIFF 2."""
+    if not matches:
+        return
+    unit = _unit_of(segment)
+    core = _namespace(segment)
+    if not segment.get("id"):  # which a match refers to
+        segment.set("id", _free_id(unit, "s"))
+    listed = unit.find(f"{{{_MATCHES}}}matches")
+    if listed is None:
+        listed = unit.makeelement(f"{{{_MATCHES}}}matches", nsmap={"mtc": _MATCHES})
+        listed.tail = unit.text
+        unit.insert(0, listed)
+    for match in matches:
+        reference = {"ref": f"#{segment.get('id')}", "similarity": f"{100 * match.score:.1f}", "type": "tm"}
+        found = unit.makeelement(f"{{{_MATCHES}}}match", reference)
+        _add_sides(found, core, match)
+        listed.append(found)
+
+
+def _add_sides(element: Element, name: str, match: MemoryMatch) -> None:
+    """Add both sides of a match; `name` is the namespace in braces."""
+    for side, text in (("source", match.source), ("target", match.target)):
+        part = element.makeelement(f"{name}{side}")
+        part.text = NOT_XML.sub("", text)
+        element.append(part)
+
+
+def _is_locked(unit: Element) -> bool:
+    """Whether a unit must not be translated."""
+    nearest = next((one.get("translate") for one in (unit, *unit.iterancestors()) if one.get("translate")), "yes")
+    return nearest == "no" or unit.get("approved") == "yes" or unit.get(_MEMOQ_LOCKED, "no") not in ("no", "false")
+
+
+def _names_of_target(root: Element, languages: Languages) -> Iterator[tuple[Element, str, str]]:
+    """The elements that get the target language, where none is named, with the attribute and its value."""
+    if not languages.target:
+        return
+    if root.get("srcLang") and not root.get("trgLang"):
+        yield root, "trgLang", languages.target
+    for file in root.iter("{*}file"):
+        if file.get("source-language") and not file.get("target-language"):
+            yield file, "target-language", languages.target
+
+
+def read_memory(content: bytes, languages: Languages) -> Document:
+    """Read a translation memory (TMX); units without the target language get it, from a tool that is named, and a
+    property says how far it can be trusted.
+
+    Raises:
+        InputError: it is not TMX, or damaged; where it is written, the target language is not known.
+    """
+    file = _read(content, "tmx", "TMX", ("tu",))
+    root = file.root
+    header = next(root.iter("{*}header"), None)
+    source = languages.source or (header.get("srclang", "") if header is not None else "")
+    found: list[tuple[MixedText, Element, Element | None]] = []
+    done: list[DoneUnit] = []
+    for unit in root.iter("{*}tu"):
+        own = {
+            base_language(one.get(_XML_LANGUAGE) or one.get("lang") or "").lower(): one
+            for one in unit
+            if local_name(one) == "tuv"
+        }
+        segments = {
+            code: next((one for one in variant if local_name(one) == "seg"), None) for code, variant in own.items()
+        }
+        given, target = (
+            segments.get(base_language(source).lower()),
+            segments.get(base_language(languages.target).lower()),
+        )
+        if given is None:
+            continue
+        if target is not None and _words(target):
+            done.append(DoneUnit(len(found), _words(given), _words(target)))
+            continue
+        text = MixedText(given, _role, _half)
+        if text.inline.has_words:
+            found.append((text, given.getparent(), target))
+
+    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+        if not languages.target:
+            raise InputError("the target language is not known, which new translations are marked with")
+        changed: list[Element] = []
+        numbered = enumerate(zip(found, translations, strict=True))
+        for number, ((text, given, target), (translated, confidence, *_)) in numbered:
+            if not translated:
+                continue
+            unit = given.getparent()
+            changed.append(unit)
+            if target is None:
+                target = text.element.makeelement(text.element.tag)
+                variant = given.makeelement(given.tag, {_XML_LANGUAGE: languages.target})
+                variant.append(target)
+                last = unit[-1]
+                variant.tail, last.tail = last.tail, unit.text
+                unit.append(variant)
+            text.write_to(target, translated, copies=True)
+            _number_copies(target, unit)
+            if number not in confirmed:
+                target.getparent().set("creationtool", "Dragoman")
+                if confidence is not None:
+                    rating = target.makeelement(f"{target.tag.removesuffix('seg')}prop", {"type": "x-confidence"})
+                    rating.text, rating.tail = f"{confidence:.2f}", target.getparent().text
+                    target.addprevious(rating)
+        return file.written(changed)
+
+    places = [f"line {text.element.sourceline}" for text, _, _ in found]
+    lost = [place for place, (text, _, _) in zip(places, found, strict=True) if _has_text_in_code(text.element)]
+    return Document([text.inline.markup for text, _, _ in found], write, places, Units(done, write), untranslated=lost)
+
+
+def _has_text_in_code(element: Element) -> bool:
+    """Whether a tag has text of its own, such as the description of a picture."""
+    return any(has_letter("".join(map(str, sub.itertext()))) for sub in element.iter("{*}sub"))
+
+
+def _read(content: bytes, name: str, kind: str, names: Sequence[str]) -> XmlText:
+    """A file whose outermost element has a name; `names` are those of elements that are changed."""
+    file = XmlText(content, names)
+    if local_name(file.root) != name:
+        raise InputError(f"the file is not {kind}: its outermost element is {local_name(file.root)}")
+    return file
+
+
+def _role(element: Element) -> Role:
+    if local_name(element) not in _WRAPPERS:
+        return "leaf"
+    is_kept = element.get("translate") == "no" or element.get("mtype") == "protected"
+    return "word" if is_kept else "wrapper"
+
+
+def _half(element: Element) -> Half | None:
+    """What an element of XLIFF or TMX is that begins or ends a formatting."""
+    begins = local_name(element) in _BEGIN
+    if not begins and local_name(element) not in _END:
+        return None
+    name = next((one for one in ("rid", "i", "startRef", "id") if element.get(one)), "")
+    if not name or element.get("isolated") == "yes":
+        return None
+    return Half(begins, f"{'id' if name == 'startRef' else name} {element.get(name)}")
