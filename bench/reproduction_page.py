@@ -3,9 +3,9 @@
     python bench/reproduction_page.py
 
 The first page has the main claims (bench/headlines.yaml), one a line, with the paper's difference beside ours, and all
-claims below them. The page of a paper (docs/papers/results) has our tables beside the paper's, the figures with the
-paper's axes, and what differs. What has not run is named in one line. tests/reproduction/test_results_page.py fails if
-the pages are not those of the results.
+claims below them; docs/ko/papers/results.md has the main claims in Korean. The page of a paper (docs/papers/results)
+has our tables beside the paper's, the figures with the paper's axes, and what differs. What has not run is named in one
+line. tests/reproduction/test_results_page.py fails if the pages are not those of the results.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "reproduction" / "captions-and-manual"
 HEADLINES = ROOT / "bench" / "headlines.yaml"
 PAGE = ROOT / "docs" / "papers" / "results.md"
+KOREAN_PAGE = ROOT / "docs" / "ko" / "papers" / "results.md"
 PAPERS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 """Beginnings of the names of experiments, and names of the papers' pages, in their order."""
 LARGER_TEXT = ("luong2015-reversal", "sutskever2014-reversal")
@@ -48,6 +49,8 @@ EARLIER = "9f638f7"
 """The commit that still has the results of the runs before this one."""
 NOT_RUN = "not run yet"
 NOT_DECIDED = "not decided"
+VERDICT = 4
+"""The column of the verdict in a row of a main claim."""
 
 Result = Mapping[str, Any]
 
@@ -102,24 +105,15 @@ def pages(folder: Path) -> dict[Path, str]:
     """The text of each page, from the results in a folder."""
     results, texts = Results(folder), yaml.safe_load(HEADLINES.read_text(encoding="utf-8"))
     written = {PAGE.with_suffix("") / f"{paper}.md": paper_page(paper, results, texts["differs"]) for paper in PAPERS}
-    return {PAGE: first_page(results, texts), **written}
+    korean = korean_page(results, texts)
+    return {PAGE: first_page(results, texts), KOREAN_PAGE: korean, **written}
 
 
 def first_page(results: Results, texts: Mapping[str, Any]) -> str:
     """The page with the main claims and all claims."""
-    rows = [["", "claim", "paper", "ours (95 % interval)", "verdict", "size of the effect"]]
-    verdicts: Counter[str] = Counter()
-    for number, headline in enumerate(texts["headlines"], 1):
-        deciding = [results.claim(name) for name in headline["claims"]]
-        reported = [results.claim(name) for name in headline.get("reported", ())]
-        verdict = verdict_of(deciding)
-        verdicts[verdict.split(":")[0]] += 1
-        effects = [effects_of(results, name) for name in headline["claims"]]
-        cells = ["; ".join(cell or "-" for cell in column) for column in zip(*effects, strict=True)]
-        cells = ["" if set(cell) <= set("-; ") else cell for cell in cells]
-        if any(reported):
-            cells[1] += f" (in points: {'; '.join(differences(claim) for claim in reported if claim)})"
-        rows.append([str(number), headline["headline"], *cells, verdict, size_of(deciding)])
+    rows = main_claims(results, texts["headlines"], "headline", "in points")
+    verdicts = Counter(row[VERDICT].split(":")[0] for row in rows)
+    rows.insert(0, ["", "claim", "paper", "ours (95 % interval)", "verdict", "size of the effect"])
     table, left = claims(results)
     blocks = [
         "# The papers' claims, reproduced",
@@ -148,6 +142,39 @@ def first_page(results: Results, texts: Mapping[str, Any]) -> str:
         ),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def main_claims(
+    results: Results, headlines: Sequence[Mapping[str, Any]], language: str, points: str
+) -> list[list[str]]:
+    """A row for each main claim: number, claim, the paper's difference, ours, verdict, size of the effect.
+
+    `language` is the key of the claim's text, and `points` what differences in points are called.
+    """
+    rows = []
+    for number, headline in enumerate(headlines, 1):
+        deciding = [results.claim(name) for name in headline["claims"]]
+        reported = [results.claim(name) for name in headline.get("reported", ())]
+        effects = [effects_of(results, name) for name in headline["claims"]]
+        cells = ["; ".join(cell or "-" for cell in column) for column in zip(*effects, strict=True)]
+        cells = ["" if set(cell) <= set("-; ") else cell for cell in cells]
+        if any(reported):
+            cells[1] += f" ({points}: {'; '.join(differences(claim) for claim in reported if claim)})"
+        rows.append([str(number), headline[language], *cells, verdict_of(deciding), size_of(deciding)])
+    return rows
+
+
+def korean_page(results: Results, texts: Mapping[str, Any]) -> str:
+    """The page with the main claims in Korean."""
+    korean = texts["korean"]
+    rows = main_claims(results, texts["headlines"], "korean", korean["in points"])
+    counts = Counter(korean["words"].get(row[VERDICT], korean["words"][NOT_DECIDED]) for row in rows)
+    for row in rows:
+        row[VERDICT:] = [korean["words"].get(word, korean["words"][NOT_DECIDED]) for word in row[VERDICT:]]
+    counted = ", ".join(f"{word} {count}" for word, count in counts.items())
+    before, after = korean["before"].strip(), korean["after"].strip()
+    table = markdown_table([["", *korean["heading"]], *rows])
+    return f"# {korean['title']}\n\n{before}\n\n{table}\n\n{counted}. {after}\n"
 
 
 def paper_page(paper: str, results: Results, differs: Mapping[str, Sequence[str]]) -> str:
@@ -348,7 +375,7 @@ def differences(claim: Mapping[str, Any] | None) -> str:
 
 def signed(value: float) -> str:
     """A difference with its sign."""
-    return f"{value:+.3g}"
+    return f"{round(value, 3):+.3g}"
 
 
 def wrapped(text: str, first: str = "") -> str:

@@ -116,6 +116,7 @@ def test_what_has_not_run_takes_a_line_and_not_a_table(program: ModuleType, tmp_
     first = pages[program.PAGE]
     assert "Of 15 main claims: 15 not run yet." in first
     assert first.count("\n|") == 17  # the main claims alone
+    assert pages.pop(program.KOREAN_PAGE).count("\n|") == 17
     for path, text in pages.items():
         assert path == program.PAGE or "|" not in text
         assert path == program.PAGE or text.count("`luong2015-table4`") == (path.stem == "luong2015")
@@ -149,6 +150,9 @@ def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleTyp
     first = program.pages(tmp_path)[program.PAGE]
     assert _row(first, "9 ")[2:] == ["+2.8", "+0.4 (+0.3 to +0.5)", "holds", "smaller"]
     assert _row(first, "12 ")[4] == "does not hold"
+    korean = program.pages(tmp_path)[program.KOREAN_PAGE]
+    assert _row(korean, "9 ")[3:] == ["+0.4 (+0.3 to +0.5)", "성립", "절반 미만"]
+    assert "성립하지 않음 1" in korean
     assert "4 hold" in first  # attention, feeding, local-p, replaced words
     assert _row(first, "an ensemble of models with different attention")[2] == "+2.1"  # over the paper's best member
 
