@@ -21,6 +21,10 @@
 # as many epochs in an eighth of the updates. Such rows are others than those of small batches: they are kept in
 # bench/results/reproduction/captions-and-manual-8192, of which no page is written.
 #
+# PAIR (en-de) may be en-fr: the tables of Bahdanau et al. and Sutskever et al. once more, in a language whose order is
+# nearer to that of English, as in the papers. The text is a software manual and sentences of learners (`tatoeba-en-fr`,
+# of six English words or more, divided by English sentence). Results are in .../manual-and-sentences-fr.
+#
 # Recipe (src/dragoman/experiments/_recipe.yaml), order, claims (src/dragoman/experiments) and the rule that decides about
 # them (src/dragoman/reproduction/decisions.py) were fixed before the first run: the file `commit` in DIR names the commit.
 # Later, before any row of theirs: the claims of the two experiments named phrase-based, and the reading of the weights of
@@ -28,9 +32,10 @@
 # paper share models, whose weights another machine has not, so that those which need few more of them follow at once.
 # Words that occur once in the English text or twice in the German are unknown: 3.8 % of the words of the test sets.
 set -euo pipefail
-DATA=$1 DIR=$2
+DATA=$1 DIR=$2 PAIR=${PAIR:-en-de}
 BENCH=$(cd "$(dirname "$0")" && pwd)
 KEPT=$BENCH/results/reproduction/captions-and-manual
+[ "$PAIR" = en-de ] || KEPT=$BENCH/results/reproduction/manual-and-sentences-fr
 SETTINGS=(text.target.min_frequency=3) ONLY=()
 if [ "${TOKENS:-1024}" -ne 1024 ]; then
     KEPT=$KEPT-$TOKENS
@@ -42,38 +47,45 @@ if [ "${TOKENS:-1024}" -ne 1024 ]; then
 fi
 ONLY_PAGES=
 [ "${3:-}" != pages ] || { ONLY_PAGES=yes && ONLY+=(--pages-only); }
-CAPTIONS=$DATA/multi30k-en-de-cs MANUAL=$DATA/libreoffice-help/en-de
-
-TEXT=(
-    --train "$CAPTIONS"/train.{en,de}.gz --train "$MANUAL".train.{en,de}.xz
-    --dev "$CAPTIONS"/val.{en,de}.gz --dev "$MANUAL".dev.{en,de}.xz
-)
-for name in test_2016_flickr test_2017_flickr test_2017_mscoco test_2018_flickr; do
-    TEXT+=(--test "$CAPTIONS/$name".{en,de}.gz)
-done
-TEXT+=(--test "$MANUAL".test.{en,de}.xz)
-
+CAPTIONS=$DATA/multi30k-en-de-cs MANUAL=$DATA/libreoffice-help/$PAIR
 if [ ! -d "$DIR" ] && [ -d "$KEPT" ]; then
     cp -r "$KEPT" "$DIR"
 fi
 mkdir -p "$DIR"
+
+TEXT=()
+if [ "$PAIR" = en-de ]; then
+    TEXT+=(--train "$CAPTIONS"/train.{en,de}.gz --dev "$CAPTIONS"/val.{en,de}.gz)
+    for name in test_2016_flickr test_2017_flickr test_2017_mscoco test_2018_flickr; do
+        TEXT+=(--test "$CAPTIONS/$name".{en,de}.gz)
+    done
+else
+    python "$BENCH/divided_sentences.py" "$DATA/tatoeba-en-fr" "$DIR/sentences"
+    for set in train dev test; do
+        TEXT+=(--$set "$DIR/sentences/$set".{en,fr})
+    done
+fi
+for set in train dev test; do
+    TEXT+=(--$set "$MANUAL.$set.${PAIR%-*}.xz" "$MANUAL.$set.${PAIR#*-}.xz")
+done
+
 [ -e "$DIR/commit" ] || git -C "$BENCH" rev-parse HEAD >"$DIR/commit"
 
 keep() { # copies what pages are made of
     mkdir -p "$KEPT"
     tar -C "$DIR" -c --exclude='*.safetensors' --exclude=checkpoints --exclude=text --exclude=data --exclude=tensorboard \
-        --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
+        --exclude=./sentences --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
         --exclude=result.md --exclude='*.links' --exclude='*.dictionary' --exclude=steps/{links,dictionary}-*.json \
         --exclude='.*.lock' . |
         tar -C "$KEPT" -x
     find "$KEPT" -name log.jsonl -exec sed -i '/"kind": "validation"/!d' {} +
-    find "$KEPT" -name result.json -exec sed -i "s|$DATA/|DATA/|g; s|--out $DIR|--out DIR|g" {} +
+    find "$KEPT" -name result.json -exec sed -i "s|$DATA/|DATA/|g; s|--out $DIR|--out DIR|g; s|$DIR/|DIR/|g" {} +
 }
 UNFINISHED=()
 reproduce() { # EXPERIMENT SEEDS: the next one also runs where rows fail (exit code 2)
     [ -z "${EXPERIMENTS:-}" ] || [[ " $EXPERIMENTS " == *" $1 "* ]] || return 0
-    dragoman reproduce "$1" "${TEXT[@]}" --languages en de --out "$DIR" --seeds "$2" --jobs "${JOBS:-1}" \
-        --device "${DEVICE:-auto}" "${ONLY[@]}" --set "${SETTINGS[@]}" || { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
+    dragoman reproduce "$1" "${TEXT[@]}" --languages "${PAIR%-*}" "${PAIR#*-}" --out "$DIR" --seeds "$2" \
+        --jobs "${JOBS:-1}" --device "${DEVICE:-auto}" "${ONLY[@]}" --set "${SETTINGS[@]}" || { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
     keep
 }
 
@@ -85,6 +97,11 @@ every() { # EXPERIMENT...: one seed of all, then the second, and so on
         done
     done
 }
+if [ "$PAIR" = en-fr ]; then
+    every bahdanau2015-table1 sutskever2014-table1
+    python "$BENCH/reproduction_page.py"
+    exit 0
+fi
 # First what decides the main claims (bench/headlines.yaml).
 every luong2015-table1 luong2015-figures5-6 luong2015-phrase-based luong2015-table6 \
     bahdanau2015-table1 bahdanau2015-figure2 bahdanau2015-figure3 bahdanau2015-phrase-based \

@@ -38,6 +38,8 @@ from dragoman.reproduction.page import (
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "reproduction" / "captions-and-manual"
+SECOND = RESULTS.with_name("manual-and-sentences-fr")
+"""Results of a second pair of languages, English to French."""
 HEADLINES = ROOT / "bench" / "headlines.yaml"
 PAGE = ROOT / "docs" / "papers" / "results.md"
 KOREAN_PAGE = ROOT / "docs" / "ko" / "papers" / "results.md"
@@ -96,24 +98,24 @@ class Results:
 
 def main() -> None:
     """Write the pages."""
-    for path, text in pages(RESULTS).items():
+    for path, text in pages(RESULTS, SECOND).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
-def pages(folder: Path) -> dict[Path, str]:
-    """The text of each page, from the results in a folder."""
+def pages(folder: Path, second: Path) -> dict[Path, str]:
+    """The text of each page, from the results in a folder and those of a second pair of languages."""
     results, texts = Results(folder), yaml.safe_load(HEADLINES.read_text(encoding="utf-8"))
     written = {PAGE.with_suffix("") / f"{paper}.md": paper_page(paper, results, texts["differs"]) for paper in PAPERS}
     korean = korean_page(results, texts)
-    return {PAGE: first_page(results, texts), KOREAN_PAGE: korean, **written}
+    return {PAGE: first_page(results, Results(second), texts), KOREAN_PAGE: korean, **written}
 
 
-def first_page(results: Results, texts: Mapping[str, Any]) -> str:
+def first_page(results: Results, second: Results, texts: Mapping[str, Any]) -> str:
     """The page with the main claims and all claims."""
     rows = main_claims(results, texts["headlines"], "headline", "in points")
     verdicts = Counter(row[VERDICT].split(":")[0] for row in rows)
-    rows.insert(0, ["", "claim", "paper", "ours (95 % interval)", "verdict", "size of the effect"])
+    heading = ["", "claim", "paper", "ours (95 % interval)", "verdict", "size of the effect"]
     table, left = claims(results)
     blocks = [
         "# The papers' claims, reproduced",
@@ -128,7 +130,8 @@ def first_page(results: Results, texts: Mapping[str, Any]) -> str:
         ),
         "## The main claims",
         counted(verdicts, "main claims"),
-        markdown_table(rows),
+        markdown_table([heading, *rows]),
+        *second_pair(second, texts, heading),
         "## All claims",
         table,
         left,
@@ -162,6 +165,15 @@ def main_claims(
             cells[1] += f" ({points}: {'; '.join(differences(claim) for claim in reported if claim)})"
         rows.append([str(number), headline[language], *cells, verdict_of(deciding), size_of(deciding)])
     return rows
+
+
+def second_pair(results: Results, texts: Mapping[str, Any], heading: list[str]) -> list[str]:
+    """The main claims that the second pair of languages decides, where any has run."""
+    rows = [row for row in main_claims(results, texts["headlines"], "headline", "in points") if row[VERDICT] != NOT_RUN]
+    if not rows:
+        return []
+    pairs = next(iter(results.found.values()))["corpus"]["train"]["pairs"]
+    return ["## English to French", wrapped(texts["second"].format(pairs=pairs)), markdown_table([heading, *rows])]
 
 
 def korean_page(results: Results, texts: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def _row(page: str, beginning: str) -> list[str]:
 
 
 def test_the_pages_are_those_of_the_results_that_are_kept(program: ModuleType) -> None:
-    for path, text in program.pages(program.RESULTS).items():
+    for path, text in program.pages(program.RESULTS, program.SECOND).items():
         assert path.read_text(encoding="utf-8") == text, path
 
 
@@ -112,7 +112,7 @@ def test_each_main_claim_has_claims_of_experiments_that_exist(program: ModuleTyp
 
 
 def test_what_has_not_run_takes_a_line_and_not_a_table(program: ModuleType, tmp_path: Path) -> None:
-    pages = program.pages(tmp_path)
+    pages = program.pages(tmp_path, tmp_path / "second")
     first = pages[program.PAGE]
     assert "Of 15 main claims: 15 not run yet." in first
     assert first.count("\n|") == 17  # the main claims alone
@@ -125,7 +125,7 @@ def test_what_has_not_run_takes_a_line_and_not_a_table(program: ModuleType, tmp_
 def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType, tmp_path: Path) -> None:
     _keep(tmp_path, _result("luong2015-table1", ["base", "reverse"], 1, 1.3, "not decided at this size"))
     (tmp_path / "luong2015-table1" / "systems-m-seed1.heatmaps-3.svg").touch()
-    pages = program.pages(tmp_path)
+    pages = program.pages(tmp_path, tmp_path / "second")
     first, page = pages[program.PAGE], pages[program.PAGE.with_suffix("") / "luong2015.md"]
     assert _row(first, "2 ")[2:] == ["+4.42; +1.3", "-; +1.3", "not decided: rows are missing", "as large"]
     assert _row(first, "10 ")[3:] == ["", "not run yet", ""]
@@ -147,14 +147,23 @@ def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleTyp
     result = _result("luong2015-table1", rows, 3, 0.4, "holds")
     result["claims"]["dropout-bleu"]["verdict"] = "does not hold"
     _keep(tmp_path, result)
-    first = program.pages(tmp_path)[program.PAGE]
+    first = program.pages(tmp_path, tmp_path / "second")[program.PAGE]
     assert _row(first, "9 ")[2:] == ["+2.8", "+0.4 (+0.3 to +0.5)", "holds", "smaller"]
     assert _row(first, "12 ")[4] == "does not hold"
-    korean = program.pages(tmp_path)[program.KOREAN_PAGE]
+    korean = program.pages(tmp_path, tmp_path / "second")[program.KOREAN_PAGE]
     assert _row(korean, "9 ")[3:] == ["+0.4 (+0.3 to +0.5)", "성립", "절반 미만"]
     assert "성립하지 않음 1" in korean
     assert "4 hold" in first  # attention, feeding, local-p, replaced words
     assert _row(first, "an ensemble of models with different attention")[2] == "+2.1"  # over the paper's best member
+
+
+def test_a_second_pair_of_languages_has_a_table_of_its_own(program: ModuleType, tmp_path: Path) -> None:
+    _keep(tmp_path, _result("sutskever2014-table1", ["forward", "reversed"], 3, 1.5, "holds"))
+    first = program.pages(tmp_path / "first", tmp_path)[program.PAGE]
+    second = first.partition("## English to French")[2].partition("## All claims")[0]
+    assert "62,628 pairs" in second
+    assert second.count("\n|") == 4  # a heading of two lines, and reversal in perplexity and in BLEU
+    assert "Of 15 main claims: 15 not run yet." in first
 
 
 def test_every_claim_that_does_not_hold_is_explained(program: ModuleType) -> None:
