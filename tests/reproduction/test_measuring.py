@@ -34,7 +34,7 @@ def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_pa
     (tmp_path / "systems").mkdir()
     for name, path in (("to", tmp_path / "x.th"), ("from", tmp_path / "x.en")):
         hypotheses = [line.replace("ของ", "แห่ง").replace("of", "in") for line in path.read_text().splitlines()]
-        write_lines(tmp_path / plan.output(name, 1, "hypotheses.xz"), hypotheses)
+        write_lines(tmp_path / plan.output("translate", name, 1), hypotheses)
     outcomes = {f"translate-{name}-seed1": Outcome("done", 1.0) for name in ("to", "from")}
     measured = read_measurements(plan, outcomes)
     assert [bleu_tokenizer(plan, name) for name in ("to", "from")] == ["char", "13a"]
@@ -55,8 +55,8 @@ def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tm
     assert next(read_lines(corpus.words_path("dev", "target"))).split()[:6] == ["Hello", ",", "the", "2nd", "man", "'s"]
     plan = Plan(experiment, corpus, tmp_path, TrainingBudget(1, None, 1.0, 1), {})
     (tmp_path / "systems").mkdir()
-    for which, kind in (("dev", "dev-hypotheses.xz"), ("test", "hypotheses.xz")):
-        write_lines(tmp_path / plan.output("smt", 1, kind), read_lines(corpus.words_path(which, "target")))
+    for which, step in (("dev", "translate-dev"), ("test", "translate")):
+        write_lines(tmp_path / plan.output(step, "smt", 1), read_lines(corpus.words_path(which, "target")))
     outcomes = {f"{step}-smt-seed1": Outcome("done", 1.0) for step in ("translate", "translate-dev")}
     measured = read_measurements(plan, outcomes)
     assert measured.scores("bleu", "smt") == pytest.approx([100])

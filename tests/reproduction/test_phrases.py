@@ -95,7 +95,7 @@ def test_best_targets_scores_and_samples_are_counted(tmp_path: Path, monkeypatch
     np.testing.assert_allclose(log_scores(plan, ROW, 1), np.stack([table, network], axis=1))
     samples = ["A B", "A B", "C D", "D E F", "C D E"]
     lines = [f"0 ||| {text} ||| dragoman= -1 ||| -1" for text in samples] + ["1 ||| y ||| dragoman= -1 ||| -1"]
-    write_lines(plan.folder / plan.output("network", 1, "samples.gz"), lines)
+    write_lines(plan.folder / plan.output("samples", "network", 1), lines)
     assert phrase_statistics(plan, "samples_in_table", "network", ROW, 1).tolist() == [[3, 5], [0, 1]]
     assert phrase_statistics(plan, "samples_in_text", "network", ROW, 1).tolist() == [[4, 5], [1, 1]]
     (shown,) = shown_phrases(plan, "network", ROW, 1)
@@ -114,13 +114,13 @@ def test_neighbours_of_a_map_are_compared_with_all_points(tmp_path: Path) -> Non
     plan = _plan(tmp_path, [], ["a red house", "a blue house", "red", "we see", "you see"])
     rows = {"red": (0, 0), "blue": (0, 1), "see": (5, 5)}
     lines = [f"{x}\t{y}\t\t{text}" for text, (x, y) in rows.items()]
-    write_lines(plan.folder / plan.output("n", 1, "words.tsv"), ["x\ty\tgroup\ttext", *lines])
+    write_lines(plan.folder / plan.output("map-words", "n", 1), ["x\ty\tgroup\ttext", *lines])
     # red stands beside a, house, and the two ends; blue beside a and house; see beside we, you, and the end twice.
     alike, ends = 2 / np.sqrt(4 * 2), np.sqrt(2) / np.sqrt(4 * 4)
     expected = [[alike, (alike + ends) / 2], [alike, alike / 2], [0, ends / 2]]
     np.testing.assert_allclose(map_statistics(plan, "word_neighbours", "n", 1), expected)
     phrases = {"a b c": (0, 0), "a b d": (1, 0), "e f": (9, 9)}
     lines = [f"{x}\t{y}\t\t{text}" for text, (x, y) in phrases.items()]
-    write_lines(plan.folder / plan.output("n", 1, "phrases.tsv"), ["x\ty\tgroup\ttext", *lines])
+    write_lines(plan.folder / plan.output("map-phrases", "n", 1), ["x\ty\tgroup\ttext", *lines])
     expected = [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [0, 0]]
     np.testing.assert_allclose(map_statistics(plan, "phrase_neighbours", "n", 1), expected, atol=1e-12)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.reproduction.experiment import SOURCE_EFFECT, System
+from dragoman.reproduction.decisions import METRICS
+from dragoman.reproduction.experiment import System
 from dragoman.reproduction.phrase_based import phrase_based_steps
-from dragoman.reproduction.plan import Plan
+from dragoman.reproduction.plan import MAPPED_PHRASES, Plan
 from dragoman.reproduction.steps import Step
 from dragoman.reproduction.trainings import THREAD, options, training, training_corpus
 
@@ -29,72 +30,52 @@ def steps_of(plan: Plan) -> list[Step]:
             system = plan.experiment.systems[name]
             if not plan.can_be_measured(system, seed):
                 continue
-            for step in (*_trainings(plan, system, seed), *_measuring(plan, name, system, seed)):
+            for step in _measuring(plan, name, system, seed):
                 steps.setdefault(step.name, step)
     for model in plan.experiment.samples.heat_maps:
         steps[f"heatmap-{model}"] = _heat_maps(plan, model)
     return list(steps.values())
 
 
-def _trainings(plan: Plan, system: System, seed: int) -> Iterator[Step]:
-    """Train the models of a system."""
-    for model, member in plan.members(system, seed):
+def _measuring(plan: Plan, name: str, system: System, seed: int) -> Iterator[Step]:
+    """Train the models of a system, and run the commands that its metrics need."""
+    members = plan.members(system, seed)
+    for model, member in members:
         yield from training_corpus(plan, model)
         yield training(plan, model, member)
-
-
-def _measuring(plan: Plan, name: str, system: System, seed: int) -> Iterator[Step]:
     if system.phrase_based is not None:
         yield from phrase_based_steps(plan, name, system.phrase_based, seed)
         return
     swapped = plan.swapped(name)
-    source, target = (plan.text("test", side) for side in plan.sides(swapped))
-    members = plan.members(system, seed)
-    runs = tuple(str(plan.run(model, member)) for model, member in members)
-    needs = tuple(f"train-{model}-seed{member}" for model, member in members)
+    sides = plan.sides(swapped)
+    source, target = (plan.text("test", side) for side in sides)
+    commands = {  # verb, and its words between the runs and the output
+        "translate": ("translate", "-i", source),
+        "translate-dev": ("translate", "-i", plan.text("dev", sides[0])),
+        "score": ("score", source, target, "--token-counts"),
+        "score-wrong": ("score", plan.text("test", f"wrong-{sides[0]}"), target, "--token-counts"),
+        "map": ("map", "-i", str(plan.contrasts()), "--of", "sentences"),
+        "map-words": ("map", "--of", "words", "--side", "target", "--limit", str(MAPPED_WORDS)),
+        "map-phrases": ("map", "-i", str(MAPPED_PHRASES), "--of", "phrases"),
+        "align": ("align", source, target),
+    }
+    runs = [str(plan.run(model, member)) for model, member in members]
     metrics = plan.experiment.measured(name)
-    if {"bleu", "log_bleu", "length_ratio"} & set(metrics):
-        out = plan.output(name, seed, "hypotheses.xz")
-        words: tuple[str, ...] = ("translate", *runs, "-i", source, "-o", str(out), *options(system.search))
-        if system.dictionary:
-            yield from _dictionary(plan, swapped)
-            words += ("--replace-unk", "--dictionary", str(plan.dictionary(swapped)))
-            needs = (*needs, f"dictionary-{plan.dictionary(swapped).stem}")
-        yield Step(f"translate-{name}-seed{seed}", (*words, *THREAD), out, needs)
-    if "dev_bleu" in metrics:
-        out = plan.output(name, seed, "dev-hypotheses.xz")
-        dev = plan.text("dev", plan.sides(swapped)[0])
-        words = ("translate", *runs, "-i", dev, "-o", str(out), *options(system.search))
-        yield Step(f"translate-dev-{name}-seed{seed}", (*words, *THREAD), out, needs)
-    if "perplexity" in metrics:
-        out = plan.output(name, seed, "scores.xz")
-        yield _scoring(f"score-{name}-seed{seed}", (*runs, source, target), out, needs)
-    if SOURCE_EFFECT in metrics:
-        out = plan.output(name, seed, "wrong-scores.xz")
-        wrong = plan.text("test", f"wrong-{plan.sides(swapped)[0]}")
-        yield _scoring(f"score-wrong-{name}-seed{seed}", (*runs, wrong, target), out, needs)
-    if {"order_distance", "voice_distance"} & set(metrics):
-        out = plan.output(name, seed, "states.tsv")
-        words = ("map", *runs, "-i", str(plan.contrasts()), "--of", "sentences", "-o", str(out), *THREAD)
-        yield Step(f"map-{name}-seed{seed}", words, out, needs)
-    if "word_neighbours" in metrics:
-        out = plan.output(name, seed, "words.tsv")
-        which = ("--of", "words", "--side", "target", "--limit", str(MAPPED_WORDS))
-        yield Step(f"map-words-{name}-seed{seed}", ("map", *runs, *which, "-o", str(out), *THREAD), out, needs)
-    if "phrase_neighbours" in metrics:
-        out = plan.output(name, seed, "phrases.tsv")
-        words = ("map", *runs, "-i", str(plan.mapped_phrases()), "--of", "phrases", "-o", str(out), *THREAD)
-        yield Step(f"map-phrases-{name}-seed{seed}", words, out, needs)
-    if {"aer", "monotone"} & set(metrics):
-        out = plan.output(name, seed, "links.xz")
-        if plan.gold is None and "aer" in metrics:
+    steps = {METRICS[metric].step for metric in metrics}
+    for step, (verb, *words) in commands.items():
+        if step not in steps:
+            continue
+        how = list(options(system.search)) if verb == "translate" else []
+        needs = [f"train-{model}-seed{member}" for model, member in members]
+        if step == "translate" and system.dictionary:
+            dictionary = plan.dictionary(swapped)
+            yield from _dictionary(plan, dictionary, swapped)
+            how += ["--replace-unk", "--dictionary", str(dictionary)]
+            needs.append(f"dictionary-{dictionary.stem}")
+        if "aer" in metrics and step == "align" and plan.gold is None:
             yield _pseudo_gold(plan)
-        yield Step(f"align-{name}-seed{seed}", ("align", *runs, source, target, "-o", str(out), *THREAD), out, needs)
-
-
-def _scoring(name: str, files: tuple[str, ...], out: Path, needs: tuple[str, ...]) -> Step:
-    """Score the references."""
-    return Step(name, ("score", *files, "--token-counts", "-o", str(out), *THREAD), out, needs)
+        out = plan.output(step, name, seed)
+        yield Step(f"{step}-{name}-seed{seed}", (verb, *runs, *words, "-o", str(out), *how, *THREAD), out, tuple(needs))
 
 
 def _heat_maps(plan: Plan, model: str) -> Step:
@@ -105,10 +86,9 @@ def _heat_maps(plan: Plan, model: str) -> Step:
     return Step(f"heatmap-{model}", (*words, *THREAD), out, (f"train-{model}-seed1",))
 
 
-def _dictionary(plan: Plan, swapped: bool) -> Iterator[Step]:
+def _dictionary(plan: Plan, dictionary: Path, swapped: bool) -> Iterator[Step]:
     """Align the training text, and count the linked words."""
     source, target = (plan.text("train", side) for side in plan.sides(swapped))
-    dictionary = plan.dictionary(swapped)
     links = dictionary.with_suffix(".links")
     how = (*ALIGNER, "--symmetrize", "intersection", "--quiet")
     yield Step(f"links-{dictionary.stem}", ("align", source, target, *how, "-o", str(links)), links)

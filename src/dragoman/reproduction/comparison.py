@@ -19,9 +19,9 @@ from dragoman.errors import ConfigError
 WHOLE = "all"
 """The part of the test set with all sentences."""
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<metric>[a-z_]+)\(\s*(?P<systems>[\w.+-]+(?:\|[\w.+-]+)*)\s*(?:,\s*(?P<part>[\w.+-]+)\s*)?\)"
-    r"|(?P<number>\d+(?:\.\d+)?)|(?P<sign>[-+*<>]))\s*"
+_TERM = re.compile(
+    r"\s*(?P<sign>[-+]\s*)?(?:(?:(?P<factor>\d+(?:\.\d+)?)\s*\*\s*)?(?P<metric>[a-z_]+)"
+    r"\(\s*(?P<systems>[\w.+-]+(?:\|[\w.+-]+)*)\s*(?:,\s*(?P<part>[\w.+-]+)\s*)?\)|(?P<number>\d+(?:\.\d+)?))\s*"
 )
 
 
@@ -68,58 +68,30 @@ def parse_comparison(text: str) -> Comparison:
     Raises:
         ConfigError: the text is not a comparison.
     """
-    tokens = _tokens(text)
-    signs = [place for place, token in enumerate(tokens) if token["sign"] in ("<", ">")]
-    if len(signs) != 1:
+    sides = re.split("[<>]", text)
+    if len(sides) != 2:
         raise ConfigError(f"comparison {text!r}: write one '>' or '<' between two sums")
-    left, right = tokens[: signs[0]], tokens[signs[0] + 1 :]
-    greater, smaller = (left, right) if tokens[signs[0]]["sign"] == ">" else (right, left)
     terms: list[tuple[float, ScoreOf]] = []
     constant = 0.0
-    for side, factor in ((greater, 1.0), (smaller, -1.0)):
-        found, number = _sum(side, text)
-        terms += [(factor * weight, value) for weight, value in found]
-        constant += factor * number
+    for side, factor in zip(sides if ">" in text else reversed(sides), (1.0, -1.0), strict=True):
+        if not side.strip():
+            raise ConfigError(f"comparison {text!r}: a side is empty")
+        place = 0
+        while place < len(side):
+            term = _TERM.match(side, place)
+            if term is None:
+                raise ConfigError(
+                    f"comparison {text!r}: cannot read {side[place:]!r}; write such as bleu(base) > bleu(x)"
+                )
+            if place and not term["sign"]:
+                raise ConfigError(f"comparison {text!r}: write + or - between two terms")
+            weight = factor * (-1.0 if (term["sign"] or "").startswith("-") else 1.0)
+            if term["number"]:
+                constant += weight * float(term["number"])
+            else:
+                value = ScoreOf(term["metric"], tuple(term["systems"].split("|")), term["part"] or WHOLE)
+                terms.append((weight * float(term["factor"] or 1), value))
+            place = term.end()
     if not terms:
         raise ConfigError(f"comparison {text!r}: names no value, such as bleu(base)")
     return Comparison(text, tuple(terms), constant)
-
-
-def _tokens(text: str) -> list[re.Match[str]]:
-    tokens, place = [], 0
-    while place < len(text):
-        token = _TOKEN.match(text, place)
-        if token is None:
-            raise ConfigError(f"comparison {text!r}: cannot read {text[place:]!r}; write such as bleu(base) > bleu(x)")
-        tokens.append(token)
-        place = token.end()
-    return tokens
-
-
-def _sum(tokens: list[re.Match[str]], text: str) -> tuple[list[tuple[float, ScoreOf]], float]:
-    """The weighted values of one side, and the sum of its numbers."""
-    terms: list[tuple[float, ScoreOf]] = []
-    constant, place = 0.0, 0
-    while place < len(tokens):
-        sign = 1.0
-        if tokens[place]["sign"] in ("+", "-"):
-            sign = -1.0 if tokens[place]["sign"] == "-" else 1.0
-            place += 1
-        elif place > 0:
-            raise ConfigError(f"comparison {text!r}: write + or - between two terms")
-        factor, following = 1.0, place + 1
-        if place + 2 < len(tokens) and tokens[place]["number"] and tokens[following]["sign"] == "*":
-            factor, place = float(tokens[place]["number"]), place + 2
-        if place >= len(tokens) or tokens[place]["sign"]:
-            raise ConfigError(f"comparison {text!r}: a term is missing")
-        term = tokens[place]
-        if term["number"]:
-            constant += sign * float(term["number"])
-        else:
-            terms.append(
-                (sign * factor, ScoreOf(term["metric"], tuple(term["systems"].split("|")), term["part"] or WHOLE))
-            )
-        place += 1
-    if not tokens:
-        raise ConfigError(f"comparison {text!r}: a side is empty")
-    return terms, constant

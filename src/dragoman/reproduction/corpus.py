@@ -104,7 +104,8 @@ def write_corpus(
     facts: dict[str, Any] = {"join": join, "languages": list(languages or _languages(given["train"]))}
     sides: dict[tuple[str, str], list[str]] = {}
     for name in SETS:
-        corpora = [[pair for pair in read_pairs([files]) if _has_text(pair)] for files in given[name]]
+        read = (read_pairs([files]) for files in given[name])
+        corpora = [[pair for pair in pairs if pair.source.strip() and pair.target.strip()] for pairs in read]
         pairs = list(chain.from_iterable(corpora))
         if join > 1:
             pairs = pairs + list(_joined(pairs, 2, join)) if name == "train" else list(_joined(pairs, 1, join))
@@ -112,12 +113,12 @@ def write_corpus(
             raise InputError(f"the test set has {len(pairs)} pairs; an experiment needs {FEWEST_TEST_PAIRS} or more")
         if not pairs:
             raise InputError(f"the {name} set has no pair with text on both sides")
-        sides[name, "source"] = [_one_line(pair.source) for pair in pairs]
-        sides[name, "target"] = [_one_line(pair.target) for pair in pairs]
-        facts[name] = {"pairs": len(pairs)} | {
-            side: {"words": round(_mean_words(sides[name, side]), 2), "sha256": _digest(sides[name, side])}
-            for side in ("source", "target")
-        }
+        facts[name] = {"pairs": len(pairs)}
+        for side in ("source", "target"):
+            lines = sides[name, side] = [" ".join(getattr(pair, side).splitlines()) for pair in pairs]
+            words = sum(len(line.split()) for line in lines) / len(lines)
+            digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+            facts[name][side] = {"words": round(words, 2), "sha256": digest}
         if name == "test" and len(corpora) > 1 and join == 1:
             facts["test sets"] = {
                 f"set-{number}": {"files": [path.name for path in files], "pairs": len(found)}
@@ -180,25 +181,9 @@ def _joined(pairs: Sequence[Pair], fewest: int, most: int) -> Iterator[Pair]:
         yield Pair(" ".join(part.source for part in parts), " ".join(part.target for part in parts), parts[0].origin)
 
 
-def _has_text(pair: Pair) -> bool:
-    return bool(pair.source.strip() and pair.target.strip())
-
-
 def _words(pairs: Sequence[Pair]) -> int:
     """Words of the longer side of pairs when they are joined."""
     return max(sum(len(pair.source.split()) for pair in pairs), sum(len(pair.target.split()) for pair in pairs))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.splitlines())
-
-
-def _mean_words(lines: Sequence[str]) -> float:
-    return sum(len(line.split()) for line in lines) / len(lines)
-
-
-def _digest(lines: Sequence[str]) -> str:
-    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def _require_same(about: Path, facts: dict[str, Any]) -> None:

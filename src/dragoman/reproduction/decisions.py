@@ -48,6 +48,10 @@ class MetricKind:
     lower_is_better: bool
     score: Callable[[Array], Array] = field(repr=False)
     """[..., F] -> [...]"""
+    step: str = ""
+    """The step that writes what the metric is computed from (`plan.OUTPUTS`); "" for what only a phrase table has."""
+    size: int = 2
+    """F, statistics of a sentence."""
 
 
 def _ratio(statistics: Array) -> Array:
@@ -62,22 +66,26 @@ def _correlation(sums: Array) -> Array:
 
 
 METRICS: Mapping[str, MetricKind] = {
-    "perplexity": MetricKind("perplexity", 2, True, lambda rows: np.exp(_ratio(rows))),
-    "wrong_source_perplexity": MetricKind("perplexity, wrong sources", 2, True, lambda rows: np.exp(_ratio(rows))),
-    "dev_bleu": MetricKind("BLEU, dev", 2, False, corpus_bleu),
-    "bleu": MetricKind("BLEU", 2, False, corpus_bleu),
-    "log_bleu": MetricKind("ln BLEU", 2, False, lambda rows: np.log(np.maximum(corpus_bleu(rows), 0.01))),
-    "length_ratio": MetricKind("length ratio", 3, False, _ratio),
-    "aer": MetricKind("AER", 3, True, lambda rows: 1 - _ratio(rows)),
-    "monotone": MetricKind("monotone links", 3, False, _ratio),
-    "order_distance": MetricKind("distance, agents exchanged", 3, False, _ratio),
-    "voice_distance": MetricKind("distance, passive voice", 3, True, _ratio),
+    "perplexity": MetricKind("perplexity", 2, True, lambda rows: np.exp(_ratio(rows)), "score"),
+    "wrong_source_perplexity": MetricKind(
+        "perplexity, wrong sources", 2, True, lambda rows: np.exp(_ratio(rows)), "score-wrong"
+    ),
+    "dev_bleu": MetricKind("BLEU, dev", 2, False, corpus_bleu, "translate-dev", 10),
+    "bleu": MetricKind("BLEU", 2, False, corpus_bleu, "translate", 10),
+    "log_bleu": MetricKind(
+        "ln BLEU", 2, False, lambda rows: np.log(np.maximum(corpus_bleu(rows), 0.01)), "translate", 10
+    ),
+    "length_ratio": MetricKind("length ratio", 3, False, _ratio, "translate"),
+    "aer": MetricKind("AER", 3, True, lambda rows: 1 - _ratio(rows), "align"),
+    "monotone": MetricKind("monotone links", 3, False, _ratio, "align"),
+    "order_distance": MetricKind("distance, agents exchanged", 3, False, _ratio, "map"),
+    "voice_distance": MetricKind("distance, passive voice", 3, True, _ratio, "map"),
     "preferred_words": MetricKind("words of the best target", 2, False, _ratio),
-    "score_correlation": MetricKind("correlation with the table", 3, False, _correlation),
-    "samples_in_table": MetricKind("samples that the table has", 3, False, _ratio),
-    "samples_in_text": MetricKind("samples that the training text has", 3, False, _ratio),
-    "word_neighbours": MetricKind("similarity of neighbours, words", 2, False, _ratio),
-    "phrase_neighbours": MetricKind("similarity of neighbours, phrases", 2, False, _ratio),
+    "score_correlation": MetricKind("correlation with the table", 3, False, _correlation, size=6),
+    "samples_in_table": MetricKind("samples that the table has", 3, False, _ratio, "samples"),
+    "samples_in_text": MetricKind("samples that the training text has", 3, False, _ratio, "samples"),
+    "word_neighbours": MetricKind("similarity of neighbours, words", 2, False, _ratio, "map-words"),
+    "phrase_neighbours": MetricKind("similarity of neighbours, phrases", 2, False, _ratio, "map-phrases"),
 }
 """Statistics of a sentence: [negative log-probability, target tokens with EOS] for perplexities; those of
 `evaluation/bleu.py`; [words of the hypothesis, of the reference]; [links in S + links in P, links + sure links];

@@ -9,7 +9,7 @@ models, systems, parts and settings, and adds its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, dataclass_transform
@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from dragoman.config.building import parse_yaml
 from dragoman.errors import ConfigError, did_you_mean
-from dragoman.reproduction.comparison import WHOLE, Comparison, parse_comparison
+from dragoman.reproduction.comparison import WHOLE, Comparison, ScoreOf, parse_comparison
 from dragoman.reproduction.decisions import METRICS
 from dragoman.text.lines import read_lines
 
@@ -144,6 +144,10 @@ class Claim(_Entry):
         """
         return [parse_comparison(text) for text in self.expect]
 
+    def values(self) -> list[ScoreOf]:
+        """The measured values that its comparisons name."""
+        return [value for comparison in self.comparisons() for _, value in comparison.terms]
+
 
 class Contrast(_Entry):
     """Three sentences that differ in one thing (Sutskever et al. 2014, figure 2)."""
@@ -153,6 +157,11 @@ class Contrast(_Entry):
     """The same words with agent and patient exchanged: another meaning."""
     passive: str
     """The same meaning in the passive voice."""
+
+    @property
+    def sentences(self) -> tuple[str, str, str]:
+        """All three."""
+        return self.active, self.exchanged, self.passive
 
 
 class Samples(_Entry):
@@ -268,8 +277,7 @@ class Experiment(_Entry):
         needed = {*self.rows(), *self.samples.systems, *self.samples.phrases_of}
         needed |= {name for figure in self.figures.values() for name in figure.systems}
         for claim in self.claims.values():
-            terms = (term for comparison in claim.comparisons() for term in comparison.terms)
-            needed |= {system for _, value in terms for system in value.systems}
+            needed |= {system for value in claim.values() for system in value.systems}
         return [name for name in self.systems if name in needed]
 
 
@@ -308,7 +316,13 @@ def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
     """
     if name in texts:
         raise ConfigError(f"experiment {name}: experiments are based on each other in a cycle")
-    texts[name] = _text(name)
+    if name.endswith((".yaml", ".yml")):
+        texts[name] = "\n".join(read_lines(name))
+    elif name in (names := experiment_names()):
+        texts[name] = _package_file(name)
+    else:
+        near = did_you_mean(name, names, 3)
+        raise ConfigError(f"no experiment named {name!r}{near}; see `dragoman reproduce list`")
     values = parse_yaml(texts[name], f"experiment {name}")
     if values.get("recipe") == "shared":
         texts[_RECIPE] = _package_file(_RECIPE)
@@ -332,15 +346,6 @@ def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
     return values
 
 
-def _text(name: str) -> str:
-    if name.endswith((".yaml", ".yml")):
-        return "\n".join(read_lines(name))
-    names = experiment_names()
-    if name not in names:
-        raise ConfigError(f"no experiment named {name!r}{did_you_mean(name, names, 3)}; see `dragoman reproduce list`")
-    return _package_file(name)
-
-
 def _package_file(name: str) -> str:
     return (resources.files("dragoman") / _FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
@@ -353,88 +358,86 @@ def _mapping(values: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any
 
 
 def _require_consistent(experiment: Experiment) -> None:
-    """Check that every name that is used exists.
+    """Check that every name that is used exists, and that every system and every claim can be measured.
 
     Raises:
-        ConfigError: one does not.
+        ConfigError: one does not, or cannot.
     """
-
-    def require(used: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
-        for name in used:
-            if name not in known:
-                near = did_you_mean(name, known)
+    known: dict[str, Collection[str]] = {
+        "metric": METRICS,
+        "system": experiment.systems,
+        "model": experiment.models,
+        "language model": experiment.language_models,
+        "part": [WHOLE, KNOWN, *experiment.parts],
+    }
+    for where, what, names in _names_used(experiment):
+        for name in names:
+            if name not in known[what]:
+                near = did_you_mean(name, list(known[what]))
                 raise ConfigError(f"experiment {experiment.name}: {where}: no {what} named {name!r}{near}")
-
-    systems, metrics = list(experiment.systems), list(METRICS)
-    parts = [WHOLE, KNOWN, *experiment.parts]
-    require(experiment.metrics, metrics, "metric", "metrics")
-    require(experiment.rows(), systems, "system", "shown")
-    for name, system in experiment.systems.items():
-        require(system.models, list(experiment.models), "model", f"system {name}")
-        if system.phrase_based is not None:
-            require(system.phrase_based.table, list(experiment.models), "model", f"system {name}")
-            known = list(experiment.language_models)
-            require(system.phrase_based.language_models, known, "language model", f"system {name}")
-        _require_sense(experiment, name)
-        require(system.metrics or (), metrics, "metric", f"system {name}")
-        require(list(system.paper), metrics, "metric", f"system {name}: paper")
-        if len({experiment.models[model].swapped for model in system.models}) > 1:
-            raise ConfigError(f"experiment {experiment.name}: system {name}: its models translate in both directions")
-    require(experiment.samples.systems, systems, "system", "samples")
-    require(experiment.samples.heat_maps, list(experiment.models), "model", "samples")
-    require(experiment.samples.phrases_of, systems, "system", "samples")
-    for name, figure in experiment.figures.items():
-        require(figure.systems, systems, "system", f"figure {name}")
+    for name in experiment.systems:
+        for fault in _faults_of_system(experiment, name):
+            raise ConfigError(f"experiment {experiment.name}: system {name}: {fault}")
     for name, claim in experiment.claims.items():
-        for comparison in claim.comparisons():
-            for _, value in comparison.terms:
-                require([value.metric], metrics, "metric", f"claim {name}")
-                require(value.systems, systems, "system", f"claim {name}")
-                if not value.part.startswith(TEST_SET):
-                    require([value.part], parts, "part", f"claim {name}")
-                if any(value.metric not in experiment.measured(system) for system in value.systems):
-                    raise ConfigError(f"experiment {experiment.name}: claim {name}: {value} is not measured")
+        for value in claim.values():
+            if any(value.metric not in experiment.measured(system) for system in value.systems):
+                raise ConfigError(f"experiment {experiment.name}: claim {name}: {value} is not measured")
 
 
-def _require_sense(experiment: Experiment, name: str) -> None:
-    """Check that a system has what it translates with, and that its metrics can be measured.
+def _names_used(experiment: Experiment) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """Where names are used, of what, and the names."""
+    yield "metrics", "metric", experiment.metrics
+    yield "shown", "system", experiment.rows()
+    for name, system in experiment.systems.items():
+        where, row = f"system {name}", system.phrase_based or PhraseBasedRow()
+        yield where, "model", (*system.models, *row.table)
+        yield where, "language model", row.language_models
+        yield where, "metric", system.metrics or ()
+        yield f"{where}: paper", "metric", system.paper
+    yield "samples", "system", (*experiment.samples.systems, *experiment.samples.phrases_of)
+    yield "samples", "model", experiment.samples.heat_maps
+    for name, figure in experiment.figures.items():
+        yield f"figure {name}", "system", figure.systems
+    for name, claim in experiment.claims.items():
+        for value in claim.values():
+            yield f"claim {name}", "metric", [value.metric]
+            yield f"claim {name}", "system", value.systems
+            yield f"claim {name}", "part", [value.part] if not value.part.startswith(TEST_SET) else []
 
-    Raises:
-        ConfigError: it has not, or they cannot.
-    """
 
-    def refuse(why: str) -> ConfigError:
-        return ConfigError(f"experiment {experiment.name}: system {name}: {why}")
-
+def _faults_of_system(experiment: Experiment, name: str) -> Iterator[str]:
+    """What a system lacks to translate, and which of its metrics cannot be measured."""
     system, row = experiment.systems[name], experiment.systems[name].phrase_based
+    metrics, phrase_metrics = set(experiment.measured(name)), set(experiment.measured(name)) & set(PHRASE_METRICS)
+    models = [experiment.models[model] for model in system.models]
     if system.seeds > experiment.seeds:
-        raise refuse(f"has models of {system.seeds} seeds, but the experiment has {experiment.seeds}")
-    metrics = set(experiment.measured(name))
+        yield f"has models of {system.seeds} seeds, but the experiment has {experiment.seeds}"
+    if len({model.swapped for model in models}) > 1:
+        yield "its models translate in both directions"
     if row is None:
-        if not system.models:
-            raise refuse("give models, or phrase_based")
-        if experiment.phrase_based is None and any(
-            experiment.models[model].corpus == "phrase-pairs" for model in system.models
-        ):
-            raise refuse("a model of phrase pairs needs phrase_based with the options of `dragoman smt`")
-        if metrics & set(PHRASE_METRICS):
-            raise refuse(f"{', '.join(sorted(metrics & set(PHRASE_METRICS)))} can be measured of phrase_based alone")
+        if not models:
+            yield "give models, or phrase_based"
+        if experiment.phrase_based is None and any(model.corpus == "phrase-pairs" for model in models):
+            yield "a model of phrase pairs needs phrase_based with the options of `dragoman smt`"
+        if phrase_metrics:
+            yield f"{', '.join(sorted(phrase_metrics))} can be measured of phrase_based alone"
         return
+    table = [experiment.models[model] for model in row.table]
     if experiment.phrase_based is None:
-        raise refuse("the experiment has no phrase_based with the options of `dragoman smt`")
-    if any(experiment.models[model].swapped for model in (*system.models, *row.table)):
-        raise refuse("its models are swapped, but the phrase-based system is not")
-    if any(experiment.models[model].corpus == "sentences" for model in row.table):
-        raise refuse("the models of its table need corpus: phrase-pairs")
-    if any(experiment.models[model].corpus != "sentences" for model in system.models):
-        raise refuse("its models score whole hypotheses; those of phrase pairs belong to its table")
-    if row.unknown and not row.table:
-        raise refuse("unknown counts words that are unknown to a model of its table, which has none")
-    scored = bool(system.models or row.language_models)
+        yield "the experiment has no phrase_based with the options of `dragoman smt`"
+    if any(model.swapped for model in (*models, *table)):
+        yield "its models are swapped, but the phrase-based system is not"
+    if any(model.corpus == "sentences" for model in table):
+        yield "the models of its table need corpus: phrase-pairs"
+    if any(model.corpus != "sentences" for model in models):
+        yield "its models score whole hypotheses; those of phrase pairs belong to its table"
+    if row.unknown and not table:
+        yield "unknown counts words that are unknown to a model of its table, which has none"
+    scored = bool(models or row.language_models)
     if scored != (row.choose in ("average", "tuned")):
-        raise refuse(f"choose: {row.choose} {'ignores the scores' if scored else 'needs scores'} of its hypotheses")
-    others = metrics - {"bleu", "dev_bleu", "length_ratio", *PHRASE_METRICS}
+        yield f"choose: {row.choose} {'ignores the scores' if scored else 'needs scores'} of its hypotheses"
+    others = metrics - phrase_metrics - {"bleu", "dev_bleu", "length_ratio"}
     if others:
-        raise refuse(f"{', '.join(sorted(others))} cannot be measured of a phrase-based system")
-    if metrics & set(PHRASE_METRICS) - {"preferred_words"} and not row.table:
-        raise refuse("it has no table with scores to be compared or a model to sample from")
+        yield f"{', '.join(sorted(others))} cannot be measured of a phrase-based system"
+    if phrase_metrics - {"preferred_words"} and not table:
+        yield "it has no table with scores to be compared or a model to sample from"

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.reproduction.decisions import Array
+from dragoman.reproduction.decisions import METRICS, Array
 from dragoman.reproduction.plan import Plan
 from dragoman.text.lines import read_lines
 from dragoman.text.words import words_in
-
-_FILES = {"word_neighbours": "words.tsv", "phrase_neighbours": "phrases.tsv"}
 
 
 class MapPoint(NamedTuple):
@@ -29,18 +27,19 @@ class MapPoint(NamedTuple):
     y: float
 
 
-def read_map(plan: Plan, metric: str, name: str, seed: int) -> list[MapPoint]:
-    """The points that `dragoman map` wrote for a metric."""
-    rows = [line.split("\t") for line in read_lines(plan.folder / plan.output(name, seed, _FILES[metric]))][1:]
+def read_map(plan: Plan, step: str, name: str, seed: int) -> list[MapPoint]:
+    """The points that a step with `dragoman map` wrote."""
+    rows = [line.split("\t") for line in read_lines(plan.folder / plan.output(step, name, seed))][1:]
     return [MapPoint(text, float(x), float(y)) for x, y, _, text in rows]
 
 
 def map_statistics(plan: Plan, metric: str, name: str, seed: int) -> Array:
     """[N, 2] the statistics of each point."""
-    points = read_map(plan, metric, name, seed)
+    points = read_map(plan, METRICS[metric].step, name, seed)
     texts = [point.text for point in points]
     if metric == "word_neighbours":
-        similarity = _similarities([_roots(one) for one in _contexts(plan, texts)])
+        contexts = _contexts(plan, texts)
+        similarity = _similarities([{key: float(np.sqrt(count)) for key, count in one.items()} for one in contexts])
     else:
         similarity = _similarities([dict(Counter(text.split())) for text in texts])
     places = np.array([(point.x, point.y) for point in points])
@@ -60,10 +59,6 @@ def _contexts(plan: Plan, words: Sequence[str]) -> list[Counter[Hashable]]:
             if word in found:
                 found[word].update((("before", padded[place - 1]), ("after", padded[place + 1])))
     return [found[word] for word in words]
-
-
-def _roots(counts: Counter[Hashable]) -> dict[Hashable, float]:
-    return {key: float(np.sqrt(count)) for key, count in counts.items()}
 
 
 def _similarities(vectors: Sequence[Mapping[Hashable, float]]) -> Array:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 from dragoman.reproduction.decisions import LEAST_SEEDS, METRICS
 
@@ -37,50 +37,60 @@ Table = Sequence[Sequence[str]]
 """Rows of cells, the heading first."""
 
 
+Block = tuple[Literal["h1", "h2", "text", "table", "image"], Any]
+"""A part of a page: a heading, a paragraph, a `Table`, or the alternative text and the address of an image."""
+
+
 def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
     """The page as Markdown; `images` has the file of each figure and heat map."""
-    blocks = [f"# {result['title']}", result["note"], *_facts(result), "## Table", markdown_table(scores_table(result))]
-    if result["corpus"].get("test sets"):
-        blocks += ["## Each test set", markdown_table(test_sets_table(result))]
-    blocks += ["## Claims", markdown_table(claims_table(result))]
-    for name, figure in result["figures"].items():
-        blocks += [f"## {figure['title']}", f"![{figure['title']}]({images[name]})" if name in images else "No data."]
-    for label, phrases in result["phrases"].items():
-        blocks += [f"## Phrases, {label}", markdown_table(phrases_table(phrases)) if phrases else _NO_PHRASES]
-    for sample in result["samples"]:
-        blocks += [f"## Line {sample['line']} of the test set", markdown_table(sample_table(sample))]
-    for model, pictures in images_of_heat_maps(result, images).items():
-        blocks += [f"## Alignment weights of {model}", *(f"![alignment weights]({picture})" for picture in pictures)]
-    blocks += ["## Trainings", markdown_table(models_table(result)), *_failures(result)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    write: Mapping[str, Callable[[Any], str]] = {
+        "h1": lambda text: f"# {text}",
+        "h2": lambda text: f"## {text}",
+        "text": str,
+        "table": markdown_table,
+        "image": lambda image: f"![{image[0]}]({image[1]})",
+    }
+    return "\n\n".join(write[kind](content) for kind, content in _blocks(result, images)) + "\n"
 
 
 def html_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
     """The page as HTML; `images` has the address of each figure and heat map."""
-    body = [f"<h1>{html.escape(result['title'])}</h1>", _paragraph(result["note"]), *map(_paragraph, _facts(result))]
-    body += ["<h2>Table</h2>", _html(scores_table(result))]
-    if result["corpus"].get("test sets"):
-        body += ["<h2>Each test set</h2>", _html(test_sets_table(result))]
-    body += ["<h2>Claims</h2>", _html(claims_table(result))]
-    for name, figure in result["figures"].items():
-        title = html.escape(figure["title"])
-        body.append(f"<h2>{title}</h2>")
-        body.append(f'<img src="{images[name]}" alt="{title}">' if name in images else "<p>No data.</p>")
-    for label, phrases in result["phrases"].items():
-        body.append(f"<h2>Phrases, {html.escape(label)}</h2>")
-        body.append(_html(phrases_table(phrases)) if phrases else _paragraph(_NO_PHRASES))
-    for sample in result["samples"]:
-        body += [f"<h2>Line {sample['line']} of the test set</h2>", _html(sample_table(sample))]
-    for model, pictures in images_of_heat_maps(result, images).items():
-        body += [f"<h2>Alignment weights of {html.escape(model)}</h2>"]
-        body += [f'<img src="{picture}" alt="alignment weights">' for picture in pictures]
-    body += ["<h2>Trainings</h2>", _html(models_table(result)), *map(_paragraph, _failures(result))]
+    write: Mapping[str, Callable[[Any], str]] = {
+        "h1": lambda text: f"<h1>{html.escape(text)}</h1>",
+        "h2": lambda text: f"<h2>{html.escape(text)}</h2>",
+        "text": lambda text: f"<p>{_inline(text)}</p>",
+        "table": _html_table,
+        "image": lambda image: f'<img src="{image[1]}" alt="{html.escape(image[0])}">',
+    }
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(result["title"])}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n'
-        + "\n".join(part for part in body if part)
+        + "\n".join(write[kind](content) for kind, content in _blocks(result, images))
         + "\n</html>\n"
     )
+
+
+def _blocks(result: Mapping[str, Any], images: Mapping[str, str]) -> Iterator[Block]:
+    """What both pages show, in its order."""
+    yield "h1", result["title"]
+    yield from (("text", text) for text in (result["note"], *_facts(result)) if text)
+    yield from (("h2", "Table"), ("table", scores_table(result)))
+    if result["corpus"].get("test sets"):
+        yield from (("h2", "Each test set"), ("table", test_sets_table(result)))
+    yield from (("h2", "Claims"), ("table", claims_table(result)))
+    for name, figure in result["figures"].items():
+        yield "h2", figure["title"]
+        yield ("image", (figure["title"], images[name])) if name in images else ("text", "No data.")
+    for label, phrases in result["phrases"].items():
+        yield "h2", f"Phrases, {label}"
+        yield ("table", phrases_table(phrases)) if phrases else ("text", _NO_PHRASES)
+    for sample in result["samples"]:
+        yield from (("h2", f"Line {sample['line']} of the test set"), ("table", sample_table(sample)))
+    for model, pictures in images_of_heat_maps(result, images).items():
+        yield "h2", f"Alignment weights of {model}"
+        yield from (("image", ("alignment weights", picture)) for picture in pictures)
+    yield from (("h2", "Trainings"), ("table", models_table(result)))
+    yield from (("text", f"Failed: `{name}`: {message}") for name, message in result["failed"].items())
 
 
 def scores_table(result: Mapping[str, Any]) -> Table:
@@ -224,20 +234,12 @@ def _facts(result: Mapping[str, Any]) -> list[str]:
 def rows_not_run(result: Mapping[str, Any]) -> str:
     """A line that names the rows of the table that have no value of any seed because nothing was run; or ""."""
     labels = [
-        result["systems"][name]["label"]
-        for name in result["shown"]
-        if all(score["mean"] is None and score["not run"] for score in _own_scores(result, name))
+        system["label"]
+        for system in map(result["systems"].__getitem__, result["shown"])
+        # A score without values is the paper's alone.
+        if all(score["mean"] is None and score["not run"] for score in system["scores"].values() if score["values"])
     ]
     return f"Not run yet: {'; '.join(labels)}." if labels else ""
-
-
-def _own_scores(result: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The scores of a row that are measured here, and not only in the paper."""
-    return [score for score in result["systems"][name]["scores"].values() if score["values"]]
-
-
-def _failures(result: Mapping[str, Any]) -> list[str]:
-    return [f"Failed: `{name}`: {message}" for name, message in result["failed"].items()]
 
 
 def _mean(score: Mapping[str, Any], decimals: int) -> str:
@@ -260,15 +262,11 @@ def markdown_table(table: Table) -> str:
     return "\n".join(f"| {line} |" for line in (lines[0], " | ".join("---" for _ in table[0]), *lines[1:]))
 
 
-def _html(table: Table) -> str:
+def _html_table(table: Table) -> str:
     def row(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{_inline(cell)}</{tag}>" for cell in cells) + "</tr>"
 
     return "\n".join(["<table>", row(table[0], "th"), *(row(cells, "td") for cells in table[1:]), "</table>"])
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{_inline(text)}</p>" if text else ""
 
 
 def _inline(text: str) -> str:

@@ -8,16 +8,17 @@ language model (CSLM) takes part in the search, too; here it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.reproduction.experiment import PhraseBased, PhraseBasedRow
-from dragoman.reproduction.plan import Plan
+from dragoman.reproduction.experiment import PhraseBasedRow
+from dragoman.reproduction.plan import PHRASES, SMT, Plan
 from dragoman.reproduction.steps import Step
 from dragoman.reproduction.trainings import (
     QUIET,
-    SYSTEM,
     THREAD,
+    TRAIN_SYSTEM,
     language_model_training,
     options,
     system_training,
@@ -27,142 +28,138 @@ from dragoman.reproduction.trainings import (
 
 SAMPLES = 50
 """Samples of a source phrase (Cho et al. 2014, section 4.3)."""
-_HYPOTHESES = {"test": "hypotheses.xz", "dev": "dev-hypotheses.xz"}
 
 
 def phrase_based_steps(plan: Plan, name: str, row: PhraseBasedRow, seed: int) -> Iterator[Step]:
     """The steps that the metrics of a row need."""
-    metrics = set(plan.experiment.measured(name))
+    metrics, steps = set(plan.experiment.measured(name)), _RowSteps(plan, name, row, seed)
     yield system_training(plan)
     if row.table:
-        yield from _scored_table(plan, row, seed)
+        yield from steps.score_table()
     if metrics & {"samples_in_table", "samples_in_text"} or name in plan.experiment.samples.phrases_of:
-        yield _samples(plan, name, row, seed)
+        yield steps.sample()
     sets = [which for which, wanted in (("dev", {"dev_bleu"}), ("test", {"bleu", "length_ratio"})) if metrics & wanted]
     if sets:
-        yield from _hypotheses(plan, name, row, seed, sets)
+        yield from steps.translate(sets)
 
 
 def table_step(row: PhraseBasedRow, seed: int) -> str:
     """The step that writes the phrase table of a row."""
-    return f"phrase-scores-{row.table_name}-seed{seed}" if row.table else SYSTEM
+    return f"phrase-scores-{row.table_name}-seed{seed}" if row.table else TRAIN_SYSTEM
 
 
-def _scored_table(plan: Plan, row: PhraseBasedRow, seed: int) -> Iterator[Step]:
-    """A system whose table has scores of the models, for the phrases of the dev and test sets and the chosen ones."""
-    for model in row.table:
-        yield from training_corpus(plan, model)
-        yield training(plan, model, seed)
-    system = plan.system(row, seed)
-    wanted = (plan.words("dev", "source"), plan.words("test", "source"), str(plan.phrases()))
-    words = (
-        *("phrase-table", str(plan.system()), "--model", *(str(plan.run(model, seed)) for model in row.table)),
-        *(("--unknown",) if row.unknown else ()),
-        *("--filter", *wanted, "-o", str(system), *THREAD),
-    )
-    needs = (SYSTEM, *(f"train-{model}-seed{seed}" for model in row.table))
-    yield Step(table_step(row, seed), words, system / "moses.ini", needs)
+@dataclass(frozen=True)
+class _RowSteps:
+    """The steps of a system with one seed."""
 
+    plan: Plan
+    name: str
+    row: PhraseBasedRow
+    seed: int
 
-def _samples(plan: Plan, name: str, row: PhraseBasedRow, seed: int) -> Step:
-    """Samples of target phrases."""
-    out, model = plan.output(name, seed, "samples.gz"), row.table[0]
-    how = ("--sample", "--nbest", str(SAMPLES), "--seed", str(seed), "--format", "nbest")
-    words = ("translate", str(plan.run(model, seed)), "-i", str(plan.phrases()), *how, "-o", str(out), *THREAD)
-    return Step(f"samples-{name}-seed{seed}", words, out, (f"train-{model}-seed{seed}",))
+    @property
+    def table(self) -> str:
+        """A name of the table, which rows with the same one share with its weights and lists."""
+        return f"{self.row.table_name}-seed{self.seed}"
 
+    @property
+    def scores(self) -> str:
+        """A name of the table and of what scores its hypotheses, such as `plain.reversed-x5-seed1`."""
+        system = self.plan.experiment.systems[self.name]
+        several = [f"x{system.seeds}"] if system.seeds > 1 else []
+        models = ["-".join((*system.models, *several))] if system.models else []
+        return f"{'.'.join((self.row.table_name, *models, *self.row.language_models))}-seed{self.seed}"
 
-def _hypotheses(plan: Plan, name: str, row: PhraseBasedRow, seed: int, sets: list[str]) -> Iterator[Step]:
-    """Tune, write n-best lists of the sets, add scores, and choose."""
-    settings = plan.experiment.phrase_based
-    assert settings is not None
-    tune, weights = _tuning(plan, settings, row, seed)
-    yield tune
-    lists: dict[str, tuple[str, Path]] = {}
-    for which in dict.fromkeys((*(("dev",) if row.choose == "tuned" else ()), *sets)):
-        out = plan.smt(f"{row.table_name}-seed{seed}.{which}.nbest.gz")
-        how = ("--feature-weights", str(weights), "--nbest", str(settings.nbest), "--distinct")
-        files = (*options(settings.search), "-i", plan.words(which, "source"), "-o", str(out))
-        words: tuple[str, ...] = ("smt", "nbest", str(plan.system(row, seed)), *how, *files, *QUIET)
-        step = Step(f"smt-nbest-{which}-{row.table_name}-seed{seed}", words, out, (tune.name,))
-        yield step
-        lists[which] = step.name, out
-        if row.choose in ("average", "tuned"):
-            *before, step = _rescoring(plan, name, row, seed, which, lists[which])
-            yield from (*before, step)
-            lists[which] = step.name, step.output
-    criterion: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    if row.choose == "tuned":
-        step = _weights_of_list(plan, name, seed, weights, lists["dev"])
-        yield step
-        criterion, needs = ("--feature-weights", str(step.output)), (step.name,)
-    elif row.choose == "average":
-        criterion = ("--average", *_features(plan, name, row))
-    for which in sets:
-        made, path = lists[which]
-        out = plan.output(name, seed, _HYPOTHESES[which])
-        if row.choose == "oracle":
-            criterion = ("--oracle", plan.words(which, "target"))
-        prefix = "translate" if which == "test" else "translate-dev"
-        words = ("rerank", str(path), *criterion, "-o", str(out), *QUIET)
-        yield Step(f"{prefix}-{name}-seed{seed}", words, out, (made, *needs))
+    def runs(self, models: Sequence[str]) -> list[str]:
+        """The run folders of models of this seed."""
+        return [str(self.plan.run(model, self.seed)) for model in models]
 
+    def trained(self, models: Sequence[str]) -> list[str]:
+        """The steps that train these models."""
+        return [f"train-{model}-seed{self.seed}" for model in models]
 
-def _tuning(plan: Plan, settings: PhraseBased, row: PhraseBasedRow, seed: int) -> tuple[Step, Path]:
-    """Tune the weights of the system, from its initial ones."""
-    out = plan.smt(f"{row.table_name}-seed{seed}.weights")
-    dev = ("--source", plan.words("dev", "source"), "--reference", plan.words("dev", "target"))
-    how = (*options(settings.tune), *options(settings.search), "--seed", str(seed))
-    words = ("smt", "tune", str(plan.system(row, seed)), *dev, *how, "-o", str(out), *QUIET)
-    return Step(f"smt-tune-{row.table_name}-seed{seed}", words, out, (table_step(row, seed),)), out
+    def score_table(self) -> Iterator[Step]:
+        """Put scores of the models into the table, for the phrases of the dev and test sets and the chosen ones."""
+        plan, models = self.plan, self.row.table
+        for model in models:
+            yield from training_corpus(plan, model)
+            yield training(plan, model, self.seed)
+        system = plan.system(self.row, self.seed)
+        words = (
+            *("phrase-table", str(plan.system()), "--model", *self.runs(models)),
+            *(("--unknown",) if self.row.unknown else ()),
+            *("--filter", *(plan.words(text, "source") for text in ("dev", "test")), str(PHRASES)),
+            *("-o", str(system), *THREAD),
+        )
+        needs = (TRAIN_SYSTEM, *self.trained(models))
+        yield Step(table_step(self.row, self.seed), words, system / "moses.ini", needs)
 
+    def sample(self) -> Step:
+        """Sample target phrases from the first model of the table."""
+        out, models = self.plan.output("samples", self.name, self.seed), self.row.table[:1]
+        how = ("--sample", "--nbest", str(SAMPLES), "--seed", str(self.seed), "--format", "nbest")
+        words = ("translate", *self.runs(models), "-i", str(PHRASES), *how, "-o", str(out), *THREAD)
+        return Step(f"samples-{self.name}-seed{self.seed}", words, out, tuple(self.trained(models)))
 
-def _rescoring(
-    plan: Plan, name: str, row: PhraseBasedRow, seed: int, which: str, made: tuple[str, Path]
-) -> Iterator[Step]:
-    """Train what is missing, and add its scores to an n-best list; rows with the same scores share the list."""
-    system = plan.experiment.systems[name]
-    members = plan.members(system, seed)
-    for model in row.language_models:
-        yield language_model_training(plan, model, seed)
-    words: tuple[str, ...] = ("rescore", str(made[1]))
-    if members:
-        language = plan.corpus.segmentation("target").language
-        runs = (str(plan.run(model, member)) for model, member in members)
-        ensemble = ("--ensemble",) if len(members) > 1 else ()
-        source = ("--source", plan.text(which, "source"), "--tokenised", language)
-        words += ("--model", *runs, *ensemble, *source)
-    if row.language_models:
-        words += ("--lm", *(str(plan.run(model, seed)) for model in row.language_models))
-    scores = _scores_name(plan, name, row)
-    out = plan.smt(f"{scores}-seed{seed}.{which}.rescored.gz")
-    trained = [*members, *((model, seed) for model in row.language_models)]
-    needs = (made[0], *(f"train-{model}-seed{member}" for model, member in trained))
-    yield Step(f"rescore-{which}-{scores}-seed{seed}", (*words, "-o", str(out), *THREAD), out, needs)
+    def translate(self, sets: list[str]) -> Iterator[Step]:
+        """Tune, write n-best lists of the sets, add scores, and choose."""
+        plan, row, seed = self.plan, self.row, str(self.seed)
+        settings = plan.experiment.phrase_based
+        assert settings is not None
+        system, weights = str(plan.system(row, self.seed)), SMT / f"{self.table}.weights"
+        dev = ("--source", plan.words("dev", "source"), "--reference", plan.words("dev", "target"))
+        how = (*options(settings.tune), *options(settings.search), "--seed", seed)
+        words: tuple[str, ...] = ("smt", "tune", system, *dev, *how, "-o", str(weights), *QUIET)
+        yield Step(f"smt-tune-{self.table}", words, weights, (table_step(row, self.seed),))
+        lists: dict[str, Step] = {}
+        for which in dict.fromkeys((*(["dev"] if row.choose == "tuned" else []), *sets)):
+            out = SMT / f"{self.table}.{which}.nbest.gz"
+            how = ("--feature-weights", str(weights), "--nbest", str(settings.nbest), "--distinct")
+            files = ("-i", plan.words(which, "source"), "-o", str(out))
+            words = ("smt", "nbest", system, *how, *options(settings.search), *files, *QUIET)
+            lists[which] = Step(f"smt-nbest-{which}-{self.table}", words, out, (f"smt-tune-{self.table}",))
+            yield lists[which]
+            if row.choose in ("average", "tuned"):
+                for model in row.language_models:
+                    yield language_model_training(plan, model, self.seed)
+                lists[which] = self.rescore(which, lists[which])
+                yield lists[which]
+        criterion: tuple[str, ...] = ()
+        needs: tuple[str, ...] = ()
+        if row.choose == "tuned":
+            yield (tune := self.tune_list(lists["dev"], weights))
+            criterion, needs = ("--feature-weights", str(tune.output)), (tune.name,)
+        elif row.choose == "average":
+            neural = ["Neural"] if plan.experiment.systems[self.name].models else []
+            criterion = ("--average", *neural, *(["NeuralLM"] if row.language_models else []))
+        for which in sets:
+            step = "translate" if which == "test" else "translate-dev"
+            out = plan.output(step, self.name, self.seed)
+            if row.choose == "oracle":
+                criterion = ("--oracle", plan.words(which, "target"))
+            words = ("rerank", str(lists[which].output), *criterion, "-o", str(out), *QUIET)
+            yield Step(f"{step}-{self.name}-seed{seed}", words, out, (lists[which].name, *needs))
 
+    def rescore(self, which: str, made: Step) -> Step:
+        """Add scores to an n-best list; rows with the same scores share the list."""
+        members = self.plan.members(self.plan.experiment.systems[self.name], self.seed)
+        words: tuple[str, ...] = ("rescore", str(made.output))
+        if members:
+            language = self.plan.corpus.segmentation("target").language
+            runs = (str(self.plan.run(model, member)) for model, member in members)
+            ensemble = ("--ensemble",) if len(members) > 1 else ()
+            source = ("--source", self.plan.text(which, "source"), "--tokenised", language)
+            words += ("--model", *runs, *ensemble, *source)
+        if self.row.language_models:
+            words += ("--lm", *self.runs(self.row.language_models))
+        out = SMT / f"{self.scores}.{which}.rescored.gz"
+        trained = (f"train-{model}-seed{member}" for model, member in members)
+        needs = (made.name, *trained, *self.trained(self.row.language_models))
+        return Step(f"rescore-{which}-{self.scores}", (*words, "-o", str(out), *THREAD), out, needs)
 
-def _weights_of_list(plan: Plan, name: str, seed: int, start: Path, dev: tuple[str, Path]) -> Step:
-    """Tune the weights of all features of a rescored list, from those of the system."""
-    row = plan.experiment.systems[name].phrase_based
-    assert row is not None
-    scores = _scores_name(plan, name, row)
-    out = plan.smt(f"{scores}-seed{seed}.tuned.weights")
-    how = ("--reference", plan.words("dev", "target"), "--initial-weights", str(start), "--runs", "1")
-    words = ("tune", str(dev[1]), *how, "--seed", str(seed), "-o", str(out), *QUIET)
-    return Step(f"tune-{scores}-seed{seed}", words, out, (dev[0],))
-
-
-def _scores_name(plan: Plan, name: str, row: PhraseBasedRow) -> str:
-    """A name for the table and what scores its hypotheses, such as `plain.reversed-x5`."""
-    system = plan.experiment.systems[name]
-    models = ["-".join((*system.models, *([f"x{system.seeds}"] if system.seeds > 1 else [])))] if system.models else []
-    return ".".join((row.table_name, *models, *row.language_models))
-
-
-def _features(plan: Plan, name: str, row: PhraseBasedRow) -> Iterator[str]:
-    """The features that `dragoman rescore` adds."""
-    if plan.experiment.systems[name].models:
-        yield "Neural"
-    if row.language_models:
-        yield "NeuralLM"
+    def tune_list(self, dev: Step, start: Path) -> Step:
+        """Tune the weights of all features of a rescored list, from those of the system."""
+        out = SMT / f"{self.scores}.tuned.weights"
+        how = ("--reference", self.plan.words("dev", "target"), "--initial-weights", str(start), "--runs", "1")
+        words = ("tune", str(dev.output), *how, "--seed", str(self.seed), "-o", str(out), *QUIET)
+        return Step(f"tune-{self.scores}", words, out, (dev.name,))

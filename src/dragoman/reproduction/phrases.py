@@ -26,7 +26,7 @@ import numpy as np
 from dragoman.reproduction.corpus import Corpus
 from dragoman.reproduction.decisions import Array
 from dragoman.reproduction.experiment import PhraseBasedRow
-from dragoman.reproduction.plan import Plan
+from dragoman.reproduction.plan import MAPPED_PHRASES, PHRASES, Plan
 from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.scoring.phrases import Row, parse_row, read_table
 from dragoman.smt.features import LOWEST, TRANSLATION_SCORES
@@ -48,6 +48,7 @@ _COUNTED = 1_000_000
 _TARGET_GIVEN_SOURCE = 2
 """Index of p(target | source) among the scores of the table."""
 FREQUENT_GROUP, RARE_GROUP = "frequent", "rare"
+_DESCRIBED = PHRASES.with_suffix(".tsv")
 
 
 class ChosenPhrase(NamedTuple):
@@ -69,25 +70,21 @@ class ShownPhrase(NamedTuple):
 
 def write_phrases(plan: Plan) -> None:
     """Choose phrases of the tokenised training text, unless that was done before."""
-    about = plan.folder / _described(plan)
+    about = plan.folder / _DESCRIBED
     if about.exists():
         return
     about.parent.mkdir(parents=True, exist_ok=True)
     chosen = _choose(plan.corpus)
     frequent = [phrase.text for phrase in chosen if phrase.group == FREQUENT_GROUP]
-    write_lines(plan.folder / plan.phrases(), [phrase.text for phrase in chosen])
-    write_lines(plan.folder / plan.mapped_phrases(), frequent[:MAPPED])
+    write_lines(plan.folder / PHRASES, [phrase.text for phrase in chosen])
+    write_lines(plan.folder / MAPPED_PHRASES, frequent[:MAPPED])
     write_lines(about, [f"{phrase.text}\t{phrase.group}\t{phrase.occurrences}" for phrase in chosen])
 
 
 def read_phrases(plan: Plan) -> list[ChosenPhrase]:
     """The chosen phrases."""
-    rows = (line.split("\t") for line in read_lines(plan.folder / _described(plan)))
+    rows = (line.split("\t") for line in read_lines(plan.folder / _DESCRIBED))
     return [ChosenPhrase(text, group, int(count)) for text, group, count in rows]
-
-
-def _described(plan: Plan) -> Path:
-    return plan.phrases().with_suffix(".tsv")
 
 
 def _choose(corpus: Corpus) -> list[ChosenPhrase]:
@@ -204,7 +201,7 @@ def _preferred_words(rows: Sequence[Row], column: int) -> tuple[float, float]:
 def _samples(plan: Plan, name: str, seed: int) -> list[Counter[str]]:
     """The samples of each chosen phrase, with their numbers."""
     found: list[Counter[str]] = [Counter() for _ in read_phrases(plan)]
-    for entries in by_sentence(read_nbest(plan.folder / plan.output(name, seed, "samples.gz"))):
+    for entries in by_sentence(read_nbest(plan.folder / plan.output("samples", name, seed))):
         found[entries[0].sentence] = Counter(entry.text for entry in entries)
     return found
 

@@ -20,6 +20,23 @@ from typing import Any
 from dragoman.reproduction.corpus import Corpus
 from dragoman.reproduction.experiment import Experiment, PhraseBasedRow, System
 
+SMT = Path("smt")
+"""The folder of the phrase-based system, relative to that of the family."""
+PHRASE_PAIRS, PHRASES, MAPPED_PHRASES = SMT / "pairs.tsv.gz", SMT / "phrases", SMT / "phrases.map"
+"""The distinct phrase pairs of the table; the source phrases that are measured, and those of a map, one a line."""
+OUTPUTS = {
+    "translate": "hypotheses.xz",
+    "translate-dev": "dev-hypotheses.xz",
+    "score": "scores.xz",
+    "score-wrong": "wrong-scores.xz",
+    "map": "states.tsv",
+    "map-words": "words.tsv",
+    "map-phrases": "phrases.tsv",
+    "align": "links.xz",
+    "samples": "samples.gz",
+}
+"""The first words of the name of a step that measures a system -> the kind of file that it writes."""
+
 
 @dataclass(frozen=True)
 class TrainingBudget:
@@ -51,9 +68,9 @@ class Plan:
         """The run folder of a model, relative to `folder` as all paths of a plan."""
         return Path("runs", f"{model}-seed{seed}")
 
-    def output(self, system: str, seed: int, kind: str) -> Path:
-        """A file of a system, such as that of kind `hypotheses.xz`."""
-        return Path("systems", f"{system}-seed{seed}.{kind}")
+    def output(self, step: str, system: str, seed: int) -> Path:
+        """The file that a step writes of a system."""
+        return Path("systems", f"{system}-seed{seed}.{OUTPUTS[step]}")
 
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
         """The models of a system and their seeds: from `seed` on, in the circle of those of the experiment.
@@ -85,25 +102,9 @@ class Plan:
         drawn = random.Random(1).sample(fitting, min(self.experiment.samples.drawn, len(fitting)))
         return sorted(drawn) or [1]
 
-    def smt(self, name: str) -> Path:
-        """A file of the phrase-based system."""
-        return Path("smt", name)
-
     def system(self, row: PhraseBasedRow | None = None, seed: int = 0) -> Path:
         """The folder of the phrase-based system, or of that with the scores of a row in its table."""
-        return self.smt(f"{row.table_name}-seed{seed}") if row is not None and row.table else self.smt("system")
-
-    def phrase_pairs(self) -> Path:
-        """The distinct phrase pairs of the table."""
-        return self.smt("pairs.tsv.gz")
-
-    def phrases(self) -> Path:
-        """The source phrases whose targets and samples are measured, one a line."""
-        return self.smt("phrases")
-
-    def mapped_phrases(self) -> Path:
-        """The source phrases of a map, one a line."""
-        return self.smt("phrases.map")
+        return SMT / (f"{row.table_name}-seed{seed}" if row is not None and row.table else "system")
 
     def gold_links(self) -> Path:
         """The gold links of the test set."""
@@ -118,17 +119,13 @@ class Plan:
         models = self.experiment.systems[system].models
         return bool(models) and self.experiment.models[models[0]].swapped
 
-    def sides_of(self, system: str) -> tuple[str, str]:
-        """The files of the source and of the target of a system."""
-        return self.sides(self.swapped(system))
-
     def languages_of(self, system: str) -> tuple[str | None, str | None]:
         """The languages of the source and of the target of a system; None if unknown."""
         source, target = self.corpus.facts["languages"]
         return (target, source) if self.swapped(system) else (source, target)
 
     def sides(self, swapped: bool) -> tuple[str, str]:
-        """The files of the source and of the target of a model."""
+        """The sides of the corpus that are source and target of a model or of a system."""
         return ("target", "source") if swapped else ("source", "target")
 
     def text(self, name: str, side: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,7 +89,11 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
         console.info("--quick is a first look and decides nothing; its differences may point the wrong way")
     elif budget.seeds < LEAST_SEEDS:
         console.info(f"fewer than {LEAST_SEEDS} seeds decide no claim; their differences are shown")
-    settings = dict(_assignment(text) for text in request.settings)
+    settings = {}
+    for text in request.settings:
+        key, equals, settings[key] = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {text}: write key=value, for example training.batch.size=64")
     if request.gold and request.join > 1:
         raise ConfigError("--gold: its links are those of single pairs; leave out --join")
     _require_valid_models(experiment, budget, settings)
@@ -104,7 +108,9 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
         raise RunError(f"{folder}: nothing of {experiment.name} is done yet, so there is nothing to show")
     if experiment.contrasts:
         (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
-        write_lines(folder / plan.contrasts(), _contrasts(experiment))
+        numbered = enumerate(experiment.contrasts, 1)
+        lines = [f"{text}\t{number}" for number, contrast in numbered for text in contrast.sentences]
+        write_lines(folder / plan.contrasts(), lines)
     if experiment.needs_words():
         console.info("tokenising the corpus")
         write_words(corpus)
@@ -132,20 +138,6 @@ def _require_packages(steps: Sequence[Step]) -> None:
         for package in _PACKAGES.get(verb, ()):
             if find_spec(package) is None:
                 raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-
-
-def _contrasts(experiment: Experiment) -> Iterator[str]:
-    """The lines of the contrasts: a sentence, a tab, and the number of its contrast."""
-    for number, contrast in enumerate(experiment.contrasts, 1):
-        for text in (contrast.active, contrast.exchanged, contrast.passive):
-            yield f"{text}\t{number}"
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--set {text}: write key=value, for example training.batch.size=64")
-    return key, value
 
 
 def _require_valid_models(experiment: Experiment, budget: TrainingBudget, settings: Mapping[str, str]) -> None:
@@ -193,28 +185,21 @@ def write_result(result: Mapping[str, Any], folder: Path, *, heat_maps: Path) ->
         if not any(figure["ours"].values()):
             continue
         if "labels" in figure:
-            picture = draw_labelled(figure["ours"]["points"], figure["labels"])
+            pictures[name] = draw_labelled(figure["ours"]["points"], figure["labels"])
         else:
             across, upwards = _AXES[figure["kind"]]
             joined = figure["kind"] not in _SCATTERED
-            picture = draw_beside(figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
-        pictures[name] = picture
-    for maps in result["heat maps"].values():
-        for path in maps:
-            pictures[path] = (heat_maps / path).read_bytes()
+            pictures[name] = draw_beside(figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
+    pictures |= {path: (heat_maps / path).read_bytes() for maps in result["heat maps"].values() for path in maps}
     files = {name: f"{name.replace('/', '-').removesuffix('.svg')}.svg" for name in pictures}
-    for name, picture_bytes in pictures.items():
+    for name, picture in pictures.items():
         with replace_file(folder / files[name], binary=True) as file:
-            file.write(picture_bytes)
-    pages = {
-        "result.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
-        "result.md": markdown_page(result, files),
-        "index.html": html_page(result, {name: _data_url(picture) for name, picture in pictures.items()}),
-    }
-    for name, text in pages.items():
+            file.write(picture)
+    inline = {name: f"data:image/svg+xml;base64,{b64encode(picture).decode()}" for name, picture in pictures.items()}
+    for name, text in (
+        ("result.json", json.dumps(result, indent=1, ensure_ascii=False) + "\n"),
+        ("result.md", markdown_page(result, files)),
+        ("index.html", html_page(result, inline)),
+    ):
         with replace_file(folder / name) as file:
             file.write(text)
-
-
-def _data_url(picture: bytes) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"

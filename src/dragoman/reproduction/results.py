@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
@@ -22,7 +23,7 @@ from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, rea
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import log_scores, shown_phrases
 from dragoman.reproduction.plan import Plan
-from dragoman.reproduction.steps import Outcome
+from dragoman.reproduction.steps import Outcome, is_done
 from dragoman.reproduction.trainings import language_model_settings
 from dragoman.runs.layout import RunFolder
 from dragoman.text.scripts import line_lengths
@@ -31,8 +32,8 @@ from dragoman.training.log import read_log
 Values = dict[str, Any]
 _DRAWN_PAIRS = 1000
 """Points of a scatter plot."""
-_MAPS = {"word-map": ("map-words", "word_neighbours"), "phrase-map": ("map-phrases", "phrase_neighbours")}
-"""Kind of a map -> its step, and the metric whose file has its points."""
+_MAPS = {"word-map": "map-words", "phrase-map": "map-phrases"}
+"""Kind of a map -> the step that writes its points."""
 
 
 def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements, command: str) -> Values:
@@ -113,10 +114,9 @@ def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
     facts: dict[str, list[float]] = {"updates": [], "epochs": [], "minutes": [], "dev perplexity": []}
     machines = set()
     for seed in range(1, plan.budget.seeds + 1):
-        outcome = outcomes.get(f"train-{name}-seed{seed}")
-        if outcome is None or outcome.state != "done":
+        if not is_done(outcomes, step := f"train-{name}-seed{seed}"):
             continue
-        machines.add(outcome.machine)
+        machines.add(outcomes[step].machine)
         validations = _validations(plan, name, seed)
         if validations:
             last = validations[-1]
@@ -176,49 +176,45 @@ def _paper_score(experiment: Experiment, metric: str, system: str) -> NDArray[np
 
 
 def _figure(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Values:
-    curves = {}
-    if figure.kind == "states":
-        return {"title": figure.title, "kind": figure.kind, "ours": _states(plan, figure, outcomes), "paper": {}}
-    if figure.kind == "phrase-scores":
-        return {"title": figure.title, "kind": figure.kind, "ours": _scores(plan, figure, outcomes), "paper": {}}
-    if figure.kind in _MAPS:
-        return {"title": figure.title, "kind": figure.kind, "paper": {}, **_map(plan, figure, outcomes)}
-    for name in figure.systems:
-        label = plan.experiment.systems[name].label
-        curves[label] = (
-            _learning_curve(plan, name, outcomes)
-            if figure.kind == "learning-curves"
-            else _slices(plan, figure, name, outcomes)
-        )
+    about: Values = {"title": figure.title, "kind": figure.kind}
     paper = {name: sorted(points.items()) for name, points in figure.paper.items()}
-    return {"title": figure.title, "kind": figure.kind, "ours": curves, "paper": paper}
+    if figure.kind == "states":
+        return {**about, "ours": _states(plan, figure.systems[0], outcomes), "paper": {}}
+    if figure.kind == "phrase-scores":
+        return {**about, "ours": _scores(plan, figure.systems[0], outcomes), "paper": {}}
+    if figure.kind in _MAPS:
+        return {**about, "paper": {}, **_map(plan, _MAPS[figure.kind], figure.systems[0], outcomes)}
+    if figure.kind == "learning-curves":
+        curves = {name: _learning_curve(plan, name, outcomes) for name in figure.systems}
+    else:
+        curves = {name: _slices(plan, figure, name, outcomes) for name in figure.systems}
+    labels = plan.experiment.systems
+    return {**about, "ours": {labels[name].label: points for name, points in curves.items()}, "paper": paper}
 
 
-def _states(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> dict[str, list[list[float]]]:
-    """The projected states of the first seed by kind of sentence; [] where there are none."""
-    system = figure.systems[0]
+def _states(plan: Plan, system: str, outcomes: Mapping[str, Outcome]) -> dict[str, list[list[float]]]:
+    """The projected states of the first seed by kind of sentence; {} where there are none."""
     seeds = _done(plan, f"map-{system}", outcomes)
     if not seeds:
         return {}
-    points = read_states(plan, system, seeds[0]).reshape(-1, 3, 2)
+    points = read_states(plan, system, seeds[0])
     return {kind: points[:, place].tolist() for place, kind in enumerate(("active", "agents exchanged", "passive"))}
 
 
-def _scores(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> dict[str, list[tuple[float, float]]]:
+def _scores(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> dict[str, list[tuple[float, float]]]:
     """The scores of phrase pairs of the first seed by the network and by the table; {} where there are none."""
-    system = plan.experiment.systems[figure.systems[0]]
-    if system.phrase_based is None or not _is_done(outcomes, table_step(system.phrase_based, 1)):
+    row = plan.experiment.systems[name].phrase_based
+    if row is None or not is_done(outcomes, table_step(row, 1)):
         return {}
-    points = log_scores(plan, system.phrase_based, 1)[:_DRAWN_PAIRS]
+    points = log_scores(plan, row, 1)[:_DRAWN_PAIRS]
     return {"phrase pairs": [(round(network, 3), round(table, 3)) for table, network in points]}
 
 
-def _map(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Values:
+def _map(plan: Plan, step: str, system: str, outcomes: Mapping[str, Outcome]) -> Values:
     """The points of a map of the first seed, with their labels; no points where there are none."""
-    step, metric = _MAPS[figure.kind]
-    if not _is_done(outcomes, f"{step}-{figure.systems[0]}-seed1"):
+    if not is_done(outcomes, f"{step}-{system}-seed1"):
         return {"ours": {}, "labels": []}
-    points = read_map(plan, metric, figure.systems[0], 1)
+    points = read_map(plan, step, system, 1)
     return {"ours": {"points": [(point.x, point.y) for point in points]}, "labels": [point.text for point in points]}
 
 
@@ -227,7 +223,7 @@ def _phrases(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, list[Valu
     shown = {}
     for name in plan.experiment.samples.phrases_of:
         system = plan.experiment.systems[name]
-        if system.phrase_based is None or not _is_done(outcomes, f"samples-{name}-seed1"):
+        if system.phrase_based is None or not is_done(outcomes, f"samples-{name}-seed1"):
             continue
         shown[system.label] = [
             {
@@ -266,7 +262,7 @@ def _samples(plan: Plan, outcomes: Mapping[str, Outcome]) -> list[Values]:
 
 def _heat_maps(plan: Plan, outcomes: Mapping[str, Outcome]) -> Values:
     """Model -> the heat maps that were drawn, relative to the folder of the family."""
-    done = (name for name in plan.experiment.samples.heat_maps if _is_done(outcomes, f"heatmap-{name}"))
+    done = (name for name in plan.experiment.samples.heat_maps if is_done(outcomes, f"heatmap-{name}"))
     return {name: [str(plan.heat_maps(name) / f"{line}.svg") for line in plan.drawn_lines()] for name in done}
 
 
@@ -289,14 +285,11 @@ def _validations(plan: Plan, model: str, seed: int) -> list[Values]:
 
 def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:
     """BLEU of groups of test sentences by length or rarity, the mean over seeds, at the largest key of each group."""
-    sides = plan.sides_of(system)
+    sides = plan.sides(plan.swapped(system))
     source, target = (plan.corpus.lines("test", side) for side in sides)
     if figure.kind == "rarity":
-        counts: dict[str, int] = {}
-        for line in plan.corpus.lines("train", sides[0]):
-            for word in line.split():
-                counts[word] = counts.get(word, 0) + 1
-        ranks = {word: rank for rank, word in enumerate(sorted(counts, key=lambda word: -counts[word]), 1)}
+        counts = Counter(word for line in plan.corpus.lines("train", sides[0]) for word in line.split())
+        ranks = {word: rank for rank, (word, _) in enumerate(counts.most_common(), 1)}
         keys = mean_ranks((line.split() for line in source), ranks)
         slicing = by_rarity(keys, figure.group)
     else:
@@ -317,11 +310,7 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
 
 def _done(plan: Plan, step: str, outcomes: Mapping[str, Outcome]) -> list[int]:
     """The seeds for which a step succeeded."""
-    return [seed for seed in range(1, plan.budget.seeds + 1) if _is_done(outcomes, f"{step}-seed{seed}")]
-
-
-def _is_done(outcomes: Mapping[str, Outcome], step: str) -> bool:
-    return step in outcomes and outcomes[step].state == "done"
+    return [seed for seed in range(1, plan.budget.seeds + 1) if is_done(outcomes, f"{step}-seed{seed}")]
 
 
 def _mean(values: NDArray[np.float64]) -> float | None:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,29 +80,40 @@ def run_steps(
     (folder / "steps").mkdir(parents=True, exist_ok=True)
     outcomes = steps_done(steps, folder)
     waiting = [step for step in steps if step.name not in outcomes]
-    progress = _Progress(console, len(steps), len(outcomes), jobs)
-    running: dict[str, _Process] = {}
+    progress = _Progress(console, len(steps), len(outcomes))
+    running: list[_Process] = []
     try:
         while waiting or running:
-            for step in _startable(waiting, outcomes, jobs - len(running)):
-                waiting.remove(step)
-                running[step.name] = _Process(step, folder, device)
-            for step in [step for step in waiting if _is_blocked(step, outcomes)]:
-                waiting.remove(step)
-                outcomes[step.name] = Outcome("blocked", 0.0, "a step that it needs failed")
-                progress.ended(step, outcomes[step.name])
-            for name, process in list(running.items()):
+            for step in waiting.copy():
+                needed = [outcomes[name].state if name in outcomes else "" for name in step.needs]
+                if not set(needed) <= {"done", ""}:
+                    waiting.remove(step)
+                    outcomes[step.name] = Outcome("blocked", 0.0, "a step that it needs failed")
+                    progress.ended(step, outcomes[step.name])
+                elif "" not in needed and len(running) < jobs:
+                    waiting.remove(step)
+                    running.append(_Process(step, folder, device))
+            for process in running.copy():
                 outcome = process.poll()
                 if outcome is not None:
-                    outcomes[name] = outcome
-                    del running[name]
+                    outcomes[process.step.name] = outcome
+                    running.remove(process)
                     progress.ended(process.step, outcome)
             if running:
                 time.sleep(POLL_SECONDS)
     except BaseException:
-        _stop(running.values())
+        for process in running:  # all are asked to save and end at the same time
+            with suppress(ProcessLookupError):
+                process.process.send_signal(signal.SIGTERM)
+        for process in running:
+            process.wait()
         raise
     return outcomes
+
+
+def is_done(outcomes: Mapping[str, Outcome], step: str) -> bool:
+    """Whether a step succeeded."""
+    return step in outcomes and outcomes[step].state == "done"
 
 
 def steps_done(steps: Sequence[Step], folder: Path, *, without_weights: bool = False) -> dict[str, Outcome]:
@@ -120,48 +131,14 @@ def steps_done(steps: Sequence[Step], folder: Path, *, without_weights: bool = F
         _require_own_output(step, earlier[step.name], folder)
     for step in reversed(steps):  # those that need a step come after it
         record = earlier[step.name]
-        if (
-            record
-            and record["state"] == "done"
-            and (
-                (folder / step.output).exists()
-                or (without_weights and step.resumable)
-                or _is_spent(step, steps, outcomes)
-            )
-        ):
+        if record is None or record["state"] != "done":
+            continue
+        # An output is no longer needed where steps read it and all of them are done.
+        readers = [other.name for other in steps if step.name in other.needs]
+        spent = bool(readers) and all(name in outcomes for name in readers)
+        if (folder / step.output).exists() or (without_weights and step.resumable) or spent:
             outcomes[step.name] = Outcome("done", record["seconds"], machine=record["machine"])
     return outcomes
-
-
-def _is_spent(step: Step, steps: Sequence[Step], outcomes: Mapping[str, Outcome]) -> bool:
-    """Whether the output of a step is no longer needed: others read it, and all of them are done."""
-    readers = [other.name for other in steps if step.name in other.needs]
-    return bool(readers) and all(name in outcomes for name in readers)
-
-
-def _startable(waiting: Sequence[Step], outcomes: Mapping[str, Outcome], count: int) -> list[Step]:
-    ready = [
-        step for step in waiting if all(name in outcomes and outcomes[name].state == "done" for name in step.needs)
-    ]
-    return ready[: max(0, count)]
-
-
-def _is_blocked(step: Step, outcomes: Mapping[str, Outcome]) -> bool:
-    return any(name in outcomes and outcomes[name].state != "done" for name in step.needs)
-
-
-def launch(command: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
-    """Start a `dragoman` command in a folder, with one thread; its output is appended to a log."""
-    with open(log, "ab") as file:
-        return subprocess.Popen(
-            [*PROGRAM, *command],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            cwd=folder,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C is passed on once, by `_stop`
-        )
 
 
 def on_device(command: tuple[str, ...], device: str) -> tuple[str, ...]:
@@ -175,26 +152,35 @@ class _Process:
     def __init__(self, step: Step, folder: Path, device: str) -> None:
         self.step = step
         self._device = device
-        self._records = records = folder / "steps"
+        self._path = folder / "steps" / f"{step.name}.json"
         self._output = folder / step.output
-        self._start = time.monotonic()
-        record = _record(records, step.name) or {}
-        self._before = record.get("seconds", 0.0) if step.resumable else 0.0
-        if step.resumable and record.get("state") == "done":
-            _remove_kept_files(self._output.parent)
+        self._start, self._before = time.monotonic(), 0.0
+        command = step.command
+        if step.resumable:
+            record, run = _record(folder / "steps", step.name) or {}, self._output.parent
+            self._before = record.get("seconds", 0.0)
+            if record.get("state") == "done" and not (run / "run.json").exists():
+                # A finished training of which these were kept: without its mark `train` would take it for another's.
+                for name in ("config.yaml", "log.jsonl"):
+                    (run / name).unlink(missing_ok=True)
+            if (run / "checkpoints").is_dir():
+                command = step.resumable
+            elif (run / "run.json").exists():  # without its states
+                command = (*step.command, "--overwrite")
         self.log = folder / "logs" / f"{step.name}.log"
-        for place in (self.log, self._output):
-            place.parent.mkdir(parents=True, exist_ok=True)
+        for path in (self.log, self._output):
+            path.parent.mkdir(parents=True, exist_ok=True)
         self._write("begun", self._before)
-        self.process = launch(on_device(self._command(), device), folder, self.log)
-
-    def _command(self) -> tuple[str, ...]:
-        run = self._output.parent
-        if self.step.resumable and (run / "checkpoints").is_dir():
-            return self.step.resumable
-        if self.step.resumable and (run / "run.json").exists():  # without its states
-            return (*self.step.command, "--overwrite")
-        return self.step.command
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [*PROGRAM, *on_device(command, device)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                start_new_session=True,  # Ctrl-C is passed on once, by `run_steps`
+            )
 
     def poll(self) -> Outcome | None:
         """The outcome, once the process has ended; it is recorded."""
@@ -205,14 +191,10 @@ class _Process:
         if code == 0 and self._output.exists():
             self._write("done", seconds)
             return Outcome("done", seconds, machine=_machine(self._device))
-        message = _last_line(self.log) or f"exit code {code}"
+        lines = [line for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        message = lines[-1].removeprefix("dragoman: ").removeprefix("error: ") if lines else f"exit code {code}"
         self._write("failed", seconds, message)
         return Outcome("failed", seconds, message)
-
-    def stop(self) -> None:
-        """Ask the process to save and end."""
-        with suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGTERM)
 
     def wait(self) -> None:
         """Wait for the end of a process that was asked to stop, and record how long it has run."""
@@ -228,7 +210,7 @@ class _Process:
             **{"command": self.step.command, "state": state, "seconds": round(seconds, 1), "message": message},
             **{"device": self._device, "machine": _machine(self._device)},
         }
-        with replace_file(self._records / f"{self.step.name}.json") as file:
+        with replace_file(self._path) as file:
             json.dump(record, file, ensure_ascii=False)
             file.write("\n")
 
@@ -238,22 +220,12 @@ def _machine(device: str) -> str:
     return machine_name() + (", GPU" if device == "cuda" else "")
 
 
-def _remove_kept_files(run: Path) -> None:
-    """Remove what is left of a finished training of which only configuration and log were kept, to train it again.
-
-    Without its mark `train` would take such a folder for somebody else's.
-    """
-    if not (run / "run.json").exists():
-        for name in ("config.yaml", "log.jsonl"):
-            (run / name).unlink(missing_ok=True)
-
-
 class _Progress:
     """Prints a line for each step that ended, with an estimate of the time left."""
 
-    def __init__(self, console: Console, steps: int, done: int, jobs: int) -> None:
+    def __init__(self, console: Console, steps: int, done: int) -> None:
         self._console = console
-        self._steps, self._done, self._jobs = steps, done, jobs
+        self._steps, self._done = steps, done
         self._ended = 0
         self._start = time.monotonic()
         if done:
@@ -272,14 +244,6 @@ class _Progress:
         )
 
 
-def _stop(processes: Collection[_Process]) -> None:
-    """Ask all processes to save and end at the same time, then wait for each."""
-    for process in processes:
-        process.stop()
-    for process in processes:
-        process.wait()
-
-
 def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Path) -> None:
     """Refuse an output of another command.
 
@@ -291,17 +255,12 @@ def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Pa
         if output.exists():
             raise RunError(f"{output}: exists, but this experiment has not made it; give another folder to --out")
     elif tuple(record["command"]) != step.command:
+        gone = [word for word in record["command"] if word not in step.command][:2]
+        come = [word for word in step.command if word not in record["command"]][:2]
         raise RunError(
-            f"{output}: was made with other settings ({_difference(record['command'], step.command)}); "
-            "give another folder to --out, or the same settings"
+            f"{output}: was made with other settings ({' '.join(gone) or 'fewer'} instead of "
+            f"{' '.join(come) or 'more'}); give another folder to --out, or the same settings"
         )
-
-
-def _difference(old: Sequence[str], new: Sequence[str]) -> str:
-    """The words in which two commands differ, at most two of each."""
-    gone = [word for word in old if word not in new][:2]
-    come = [word for word in new if word not in old][:2]
-    return f"{' '.join(gone) or 'fewer'} instead of {' '.join(come) or 'more'}"
 
 
 def _record(records: Path, name: str) -> dict[str, Any] | None:
@@ -322,9 +281,3 @@ def _record(records: Path, name: str) -> dict[str, Any] | None:
     except (ValueError, TypeError, KeyError):
         raise RunError(f"{path}: is damaged; remove it and the output of the step") from None
     return found
-
-
-def _last_line(log: Path) -> str:
-    """The last line that is not empty, without the name of the program."""
-    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    return lines[-1].removeprefix("dragoman: ").removeprefix("error: ") if lines else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dragoman.reproduction.experiment import Experiment
-from dragoman.reproduction.plan import Plan
+from dragoman.reproduction.plan import PHRASE_PAIRS, Plan
 from dragoman.reproduction.steps import Step
 
 THREAD = ("--threads", "1", "--quiet")
@@ -40,7 +40,7 @@ def written(value: Any) -> str:
     return str(value)
 
 
-SYSTEM, PHRASE_PAIRS = "smt-train", "phrase-pairs"
+TRAIN_SYSTEM, WRITE_PAIRS = "smt-train", "phrase-pairs"
 """Steps that train the phrase-based system, and write the distinct phrase pairs of its table."""
 
 
@@ -48,8 +48,8 @@ def training_corpus(plan: Plan, name: str) -> Iterator[Step]:
     """Make the training text of a model, if it is none of the corpus."""
     if plan.experiment.models[name].corpus == "phrase-pairs":
         yield system_training(plan)
-        words = ("phrase-table", str(plan.system()), "--write-pairs", str(plan.phrase_pairs()), *QUIET)
-        yield Step(PHRASE_PAIRS, words, plan.phrase_pairs(), (SYSTEM,))
+        words = ("phrase-table", str(plan.system()), "--write-pairs", str(PHRASE_PAIRS), *QUIET)
+        yield Step(WRITE_PAIRS, words, PHRASE_PAIRS, (TRAIN_SYSTEM,))
 
 
 def system_training(plan: Plan) -> Step:
@@ -57,44 +57,54 @@ def system_training(plan: Plan) -> Step:
     assert plan.experiment.phrase_based is not None
     sides = (plan.words("train", side) for side in ("source", "target"))
     how = options(plan.experiment.phrase_based.train)
-    return Step(SYSTEM, ("smt", "train", "--train", *sides, "--out", str(plan.system()), *how, *QUIET), plan.system())
+    words = ("smt", "train", "--train", *sides, "--out", str(plan.system()), *how, *QUIET)
+    return Step(TRAIN_SYSTEM, words, plan.system())
 
 
 def training(plan: Plan, name: str, seed: int) -> Step:
     """Train a model."""
     model = plan.experiment.models[name]
-    out = plan.run(name, seed)
+    if model.corpus == "phrase-pairs":
+        corpus = ["--train", str(PHRASE_PAIRS)]  # a part of them is held out
+    else:
+        texts = {text: [plan.text(text, side) for side in plan.sides(model.swapped)] for text in ("train", "dev")}
+        corpus = ["--train", *texts["train"], "--dev", *texts["dev"]]
+    codes = [code for code in plan.corpus.facts["languages"] if code is not None]
+    if len(codes) == 2:
+        corpus += ["--languages", *(reversed(codes) if model.swapped else codes)]
+    how = ("--preset", model.preset, "--scale", f"{plan.budget.scale:g}")
     values = {**model_settings(plan.experiment, name), **plan.settings}
-    budget, length = _length(plan, seed)
-    sides = plan.sides(model.swapped)
-    corpus: tuple[str, ...] = ("--train", str(plan.phrase_pairs()))  # a part of them is held out
-    if model.corpus == "sentences":
-        corpus = (
-            *("--train", *(plan.text("train", side) for side in sides)),
-            *("--dev", *(plan.text("dev", side) for side in sides)),
-        )
-    command = (
-        *("train", "--preset", model.preset, "--scale", f"{plan.budget.scale:g}", "--out", str(out)),
-        *(*corpus, *_languages(plan, model.swapped)),
-        *(*budget, *THREAD, "--set", *assignments({**values, **length})),
-    )
-    resume = ("train", "--resume", "--out", str(out), *budget, *THREAD)
-    needs = () if model.corpus == "sentences" else (PHRASE_PAIRS,)
-    return Step(f"train-{name}-seed{seed}", command, out / "model.safetensors", needs, resume)
+    needs = (WRITE_PAIRS,) if model.corpus == "phrase-pairs" else ()
+    return _training(plan, ("train",), how, corpus, values, name, seed, needs)
 
 
 def language_model_training(plan: Plan, name: str, seed: int) -> Step:
     """Train a language model on the tokenised target side."""
-    out = plan.run(name, seed)
-    budget, length = _length(plan, seed)
+    corpus = ("--train", plan.words("train", "target"), "--dev", plan.words("dev", "target"))
     values = language_model_settings(plan.experiment, name, plan.budget.scale)
+    return _training(plan, ("lm", "train"), (), corpus, values, name, seed)
+
+
+def _training(
+    plan: Plan,
+    verb: tuple[str, ...],
+    how: tuple[str, ...],
+    corpus: Sequence[str],
+    values: Mapping[str, Any],
+    name: str,
+    seed: int,
+    needs: tuple[str, ...] = (),
+) -> Step:
+    """Train with settings, whose last are the seed and the length of the training, and the budget."""
+    out, minutes = plan.run(name, seed), plan.budget.minutes
+    budget = ("--minutes", f"{minutes:g}") if minutes else ()
+    length = {"training.seed": seed} | ({} if minutes else {"training.updates": plan.budget.updates})
     command = (
-        *("lm", "train", "--out", str(out)),
-        *("--train", plan.words("train", "target"), "--dev", plan.words("dev", "target")),
-        *(*budget, *THREAD, "--set", *assignments({**values, **length})),
+        *(*verb, *how, "--out", str(out), *corpus, *budget, *THREAD),
+        *("--set", *assignments({**values, **length})),
     )
-    resume = ("lm", "train", "--resume", "--out", str(out), *budget, *THREAD)
-    return Step(f"train-{name}-seed{seed}", command, out / "model.safetensors", resumable=resume)
+    resume = (*verb, "--resume", "--out", str(out), *budget, *THREAD)
+    return Step(f"train-{name}-seed{seed}", command, out / "model.safetensors", needs, resume)
 
 
 def model_settings(experiment: Experiment, name: str) -> dict[str, Any]:
@@ -106,25 +116,12 @@ def model_settings(experiment: Experiment, name: str) -> dict[str, Any]:
 
 def language_model_settings(experiment: Experiment, name: str, scale: float) -> dict[str, Any]:
     """Dotted keys -> values of a language model, its sizes at a scale."""
+
+    def scaled(size: int) -> int:
+        return max(1, round(scale * size))
+
     model = experiment.language_models[name]
-    sizes = {key: _scaled(size, scale) for key, size in model.sizes.items()}
+    sizes = {
+        key: scaled(size) if isinstance(size, int) else list(map(scaled, size)) for key, size in model.sizes.items()
+    }
     return {"text.segmentation": "whitespace", **sizes, **model.set}
-
-
-def _scaled(size: int | tuple[int, ...], scale: float) -> int | list[int]:
-    return max(1, round(scale * size)) if isinstance(size, int) else [max(1, round(scale * one)) for one in size]
-
-
-def _length(plan: Plan, seed: int) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The options and the settings with the length of a training, and its seed."""
-    if plan.budget.minutes:
-        return ("--minutes", f"{plan.budget.minutes:g}"), {"training.seed": seed}
-    return (), {"training.seed": seed, "training.updates": plan.budget.updates}
-
-
-def _languages(plan: Plan, swapped: bool) -> tuple[str, ...]:
-    """The option with the languages, where both are known."""
-    codes = [code for code in plan.corpus.facts["languages"] if code is not None]
-    if len(codes) < 2:
-        return ()
-    return ("--languages", *(reversed(codes) if swapped else codes))
