@@ -45,14 +45,11 @@ class Progress:
     searched_again: int = 0
     """Translations that looped or ran to it and were searched again, among these lines."""
     workers: int = 0
-    _bytes_before: int = 0  # of shards that were computed by an earlier command
+    bytes_before: int = 0
+    """Of shards that were computed by an earlier command."""
     _bytes_computed: int = 0
     _began: float | None = None  # with the first worker
     _shown: float = field(default_factory=time.monotonic)
-
-    def skip(self, shard: Shard) -> None:
-        """Count a shard that was computed before."""
-        self._bytes_before += shard.bytes
 
     def add(self, shard: Shard, results: Sequence[Computed]) -> None:
         """Count a shard that has been computed."""
@@ -63,37 +60,33 @@ class Progress:
 
     def show(self, console: Console, workers: int) -> None:
         """Print a line if the last one was some seconds ago."""
-        self.workers = workers
+        self.workers, now = workers, time.monotonic()
         if workers and self._began is None:
-            self._began = time.monotonic()
-        if time.monotonic() - self._shown < INTERVAL:
+            self._began = now
+        if now - self._shown < INTERVAL:
             return
-        self._shown = time.monotonic()
+        self._shown = now
         if not self.lines:
             console.status(f"{workers} workers; no lines yet")
             return
-        left = max(0, self.bytes - self._bytes_before - self._bytes_computed)
-        more = ""
-        if self._bytes_computed:
-            more = f", about {as_duration(left * self._seconds / self._bytes_computed)} left"
+        seconds, rate = self._speed()
+        left = max(0, self.bytes - self.bytes_before - self._bytes_computed)
+        more = f", about {as_duration(left * seconds / self._bytes_computed)} left" if self._bytes_computed else ""
         console.status(
-            f"{self.lines:,} lines, {1 - left / self.bytes:.0%} of the input done, {self._rate:,.1f} lines a second, "
+            f"{self.lines:,} lines, {1 - left / self.bytes:.0%} of the input done, {rate:,.1f} lines a second, "
             f"{workers} workers{more}"
         )
 
-    @property
-    def _seconds(self) -> float:
-        return 0.0 if self._began is None else time.monotonic() - self._began
-
-    @property
-    def _rate(self) -> float:
-        return self.lines / self._seconds if self._seconds else 0.0
+    def _speed(self) -> tuple[float, float]:
+        """Seconds since there is a worker, and lines a second."""
+        seconds = 0.0 if self._began is None else time.monotonic() - self._began
+        return seconds, self.lines / seconds if seconds else 0.0
 
     def __str__(self) -> str:
+        seconds, rate = self._speed()
         return (
-            f"{self.lines:,} lines computed in {as_duration(self._seconds)}: {self._rate:,.1f} a second, "
-            f"{self._rate / max(1, self.workers):,.1f} a second and worker, {self.workers} workers; "
-            f"{self.files:,} files"
+            f"{self.lines:,} lines computed in {as_duration(seconds)}: {rate:,.1f} a second, "
+            f"{rate / max(1, self.workers):,.1f} a second and worker, {self.workers} workers; {self.files:,} files"
         )
 
 
@@ -132,15 +125,10 @@ class Coordinator:
     """Makes the outputs of one command."""
 
     def __init__(self, verb: ClusterVerb, pool: WorkerPool, folder: OutputFolder, console: Console) -> None:
-        self._verb = verb
-        self._pool = pool
-        self._folder = folder
-        self._console = console
+        self._verb, self._pool, self._folder, self._console = verb, pool, folder, console
         self._running: dict[int, _Task] = {}
         self._again: deque[_Task] = deque()  # tasks that have lost their workers
-        self._tasks = 0
-        self._losses_in_a_row = 0
-        self._warnings = 0
+        self._tasks = self._losses_in_a_row = self._warnings = 0
         self._progress = Progress(0, 0)
 
     def run(self, inputs: Sequence[Inputs]) -> Progress:
@@ -158,8 +146,10 @@ class Coordinator:
                 task = self._again.popleft() if self._again else next(tasks, None)
                 if task is None:
                     reading = False
-                else:
-                    self._submit(task)
+                    continue
+                self._tasks += 1
+                self._running[self._tasks] = task
+                self._pool.submit(self._tasks, [task.pending.shard.units[index].value for index in task.indices])
             if not (reading or self._running or self._again):
                 return self._progress
             for done in self._pool.wait(WAIT):
@@ -174,7 +164,7 @@ class Coordinator:
                 digest = shard.digest
                 output.shards.append(digest)
                 if self._folder.has_shard(one.name, shard.number, digest):
-                    self._progress.skip(shard)
+                    self._progress.bytes_before += shard.bytes
                     continue
                 output.waiting += 1
                 results = [None if unit.fault is None else Computed([""], failed=unit.fault) for unit in shard.units]
@@ -185,11 +175,6 @@ class Coordinator:
                 else:
                     self._keep(pending)
             self._count_down(output)
-
-    def _submit(self, task: _Task) -> None:
-        self._tasks += 1
-        self._running[self._tasks] = task
-        self._pool.submit(self._tasks, [task.pending.shard.units[index].value for index in task.indices])
 
     def _handle(self, done: Done) -> None:
         task = self._running.pop(done.task)

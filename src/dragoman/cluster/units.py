@@ -94,8 +94,7 @@ def read_sentence_pairs(files: Opened) -> Iterator[Unit]:
             for pair in read_opened(path, decompressed(files[0][1], path)):
                 yield Unit((pair.source, pair.target))
             return
-        parse = partial(parse_pair, form=pair_format(path))
-        for line in _parsed_lines(*files[0], parse):
+        for line in _parsed_lines(*files[0], partial(parse_pair, form=pair_format(path))):
             yield Unit(line.parsed, line.fault)
         return
     (first, _), (second, _) = files
@@ -119,10 +118,14 @@ def read_hypotheses(files: Opened) -> Iterator[Unit]:
     Raises:
         InputError: as for `read_lines`; sentences are not in order; the source sentences end too early.
     """
+
+    def sentence_of(line: str, where: str) -> int:
+        return parse_entry(line, where).sentence
+
     (file, stored), *more = files
     sources = enumerate(read_texts(*more[0])) if more else None
     before, source_number, source = 0, -1, InputLine("", None)
-    for sentence, group in groupby(_parsed_lines(file, stored, _sentence_of), lambda line: line.parsed):
+    for sentence, group in groupby(_parsed_lines(file, stored, sentence_of), lambda line: line.parsed):
         lines = list(group)
         if sentence is None:
             yield from [Unit(None, line.fault) for line in lines]
@@ -144,10 +147,6 @@ def read_hypotheses(files: Opened) -> Iterator[Unit]:
             yield Unit([source.line, *(line.text for line in lines)])
         else:
             yield from [Unit(None, f"the source sentence: {source.fault}")] * len(lines)
-
-
-def _sentence_of(line: str, where: str) -> int:
-    return parse_entry(line, where).sentence
 
 
 def read_phrase_pairs(files: Opened) -> Iterator[Unit]:

@@ -188,11 +188,7 @@ def _open_columns(models: Models, options: Mapping[str, Any]) -> Compute:
     return compute
 
 
-def _characters_of_pair(pair: tuple[str, str]) -> int:
-    return len(pair[0]) + len(pair[1])
-
-
-_pairs = partial(ClusterVerb, read_sentence_pairs, _characters_of_pair, None)
+_pairs = partial(ClusterVerb, read_sentence_pairs, lambda pair: len(pair[0]) + len(pair[1]), None)
 _ENSEMBLE = {"combine": "probabilities", "weights": None}
 
 VERBS: dict[str, ClusterVerb] = {

@@ -39,11 +39,6 @@ class ShardResult:
         """The output lines of all units; those of units that failed are empty."""
         return [line for unit in self.units for line in unit.lines]
 
-    @property
-    def failed(self) -> dict[int, str]:
-        """Units that failed, from 0, with the reason."""
-        return {number: unit.failed for number, unit in enumerate(self.units) if unit.failed is not None}
-
 
 class ShardWorker:
     """Computes shards of one verb; the models are opened once, for one thread of the CPU."""
@@ -83,19 +78,16 @@ def compute_shard(compute: Compute, values: Sequence[Any]) -> ShardResult:
         try:
             units = compute(values)
         except Exception:
-            units = [_compute_alone(compute, value) for value in values]
+            units = []
+            for value in values:
+                try:
+                    units += compute([value])
+                except Exception as error:
+                    reason = str(error) if isinstance(error, DragomanError) else f"{type(error).__name__}: {error}"
+                    units.append(Computed.failure(value, reason))
     if len(units) >= ALL_FAIL and all(unit.failed is not None for unit in units):
         raise RunError(f"all {len(units)} lines fail, the first with: {units[0].failed}")
     return ShardResult(units, warnings)
-
-
-def _compute_alone(compute: Compute, value: Any) -> Computed:
-    try:
-        [unit] = compute([value])
-    except Exception as error:
-        reason = str(error) if isinstance(error, DragomanError) else f"{type(error).__name__}: {error}"
-        return Computed.failure(value, reason)
-    return unit
 
 
 @contextmanager
