@@ -15,8 +15,8 @@ import dragoman
 from dragoman.errors import ConfigError
 from dragoman.inputs import inputs_protected, owning
 from dragoman.stored_files import read_regular
+from dragoman.text.folders import new_folder
 from dragoman.text.lines import read_lines, write_lines
-from dragoman.text.temporary import new_folder
 
 REFUSED = "is both an input and an output, so it would be destroyed; give another file"
 NAMES: dict[str, Callable[[Path, Path], object]] = {
@@ -160,7 +160,7 @@ WRITERS = {"text.lines", "text.temporary"}
 """They open the files that users name for writing, and ask first."""
 
 OWN_FILES = {
-    *("runs.lock", "runs.exported"),  # a run that is locked, a folder that is prepared
+    *("text.locks", "runs.exported"),  # a folder that is locked, a folder that is prepared
     *("training.log", "data.store_writer", "data.segment_journal"),  # in a run that is locked
     *("export.writing", "website.site", "website.runtime"),  # in a folder that is prepared, by `new_folder`
     "cluster.outputs",  # in a folder of outputs that is locked

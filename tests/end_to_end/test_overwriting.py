@@ -16,7 +16,7 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.config.files import load_config
 from dragoman.errors import InputError
-from dragoman.runs.lock import lock_run
+from dragoman.text.locks import lock_beside
 from tests.importing.toolkits import OpenNMT
 
 from .conftest import SMALL, Corpus
@@ -253,7 +253,7 @@ def test_computed_scores_do_not_replace_a_foreign_file(run_folder: Path, tmp_pat
 def test_a_run_that_is_being_written_can_be_read_but_not_written(run: Path, corpus: Corpus, capsys: Printed) -> None:
     before = tree(run)
     text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
-    with lock_run(run):
+    with lock_beside(run, "run"):
         for words in (["--resume"], [*text, "--overwrite", "--set", *SMALL]):
             assert main(["train", "--out", str(run), *words]) == 2
             assert "is writing to this run; wait until it has ended" in capsys.readouterr().err

@@ -18,9 +18,8 @@ from dragoman.config.schema import Config
 from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
-from dragoman.runs.parts import remove_unfinished, sort_files
+from dragoman.runs.parts import changing, sort_files
 from dragoman.stored_files import dump_json
 from dragoman.text.vocabulary import Vocabulary
 
@@ -264,8 +263,8 @@ def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
 
 
 TWO_STEPS = """
-from dragoman.text import temporary
-temporary._exchange = lambda first, second: False
+from dragoman.text import folders
+folders._exchange = lambda first, second: False
 """
 
 KILL = """
@@ -333,8 +332,8 @@ def trials(program: str) -> Iterator[Callable[[Path, int], int]]:
 
 
 def go_on_with(path: Path) -> None:
-    with lock_run(path):
-        remove_unfinished(path)
+    with changing(path):
+        pass
 
 
 @pytest.mark.parametrize("program", [KILL, TWO_STEPS + KILL, TWO_STEPS + INTERRUPT])
@@ -401,7 +400,7 @@ def test_segmented_text_is_kept_until_its_run_takes_its_place(tmp_path: Path) ->
         new.take_place()
     assert os.listdir(tmp_path) == ["run"]
     new.segments.write_text("of a preparation that would have replaced the run")
-    remove_unfinished(path)
+    go_on_with(path)
     assert os.listdir(tmp_path) == ["run"]
 
 

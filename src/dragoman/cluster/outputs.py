@@ -21,9 +21,9 @@ from dragoman.cluster.inputs import InputFile, Inputs
 from dragoman.cluster.units import text_digest
 from dragoman.cluster.verbs import ClusterVerb
 from dragoman.errors import InputError
-from dragoman.runs.lock import LOCK, lock_for_writing
 from dragoman.stored_files import JsonFile, dump_json, read_json
 from dragoman.text.lines import replace_file, replace_output
+from dragoman.text.locks import LOCK, lock_for_writing
 from dragoman.text.temporary import FILE, make_folder
 
 FORMAT = 2
@@ -194,7 +194,7 @@ def open_output_folder(path: Path, identity: Mapping[str, Any], names: Sequence[
         raise InputError(f"{path}: is a file; give a folder for the outputs") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be created: {error.strerror}") from None
-    with lock_for_writing(path, "folder"):
+    with lock_for_writing(path):
         others = [entry.name for entry in path.iterdir() if entry.name != LOCK and not FILE.fullmatch(entry.name)]
         if (path / MANIFEST).exists():
             _require_same_manifest(path, identity)

@@ -9,13 +9,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from dragoman.cluster.worker import Done, Lost, ShardResult
 from dragoman.errors import ConfigError, DragomanError, RunError
 from dragoman.systems import processors
-from dragoman.text.temporary import temporary_folder
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray is imported: nothing is reported to anybody
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -141,14 +140,17 @@ def connected(address: str | None, workers: int | None) -> Iterator[int]:
     with ExitStack() as settings:
         settings.enter_context(redirect_stdout(settings.enter_context(open(os.devnull, "w"))))
         # Sockets are in the folder, whose path may have some 60 characters: not in TMPDIR.
-        folder = None if address else settings.enter_context(temporary_folder(Path("/tmp"), "dragoman-ray-"))
+        folder = None
+        if address is None:
+            temporary = TemporaryDirectory(prefix="dragoman-ray-", dir="/tmp", ignore_cleanup_errors=True)
+            folder = settings.enter_context(temporary)
         settings.callback(restore_handlers)
         settings.callback(ray.shutdown)
         local: dict[str, Any] = {
             "num_cpus": workers or processors(),
             "object_store_memory": OBJECT_STORE,
             "include_dashboard": False,
-            "_temp_dir": str(folder),
+            "_temp_dir": folder,
         }
         started = {} if address else local
         try:

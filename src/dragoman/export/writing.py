@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from dragoman.config.files import dump_config
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
 from dragoman.engines.shortlist import Shortlist
-from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.errors import ConfigError, InputError
 from dragoman.export.output_layer import EnsembleCombination
 from dragoman.export.shortlist import given_pairs, make_shortlist, require_fewer, training_pairs
 from dragoman.export.translation import encoder_graph, step_graph
@@ -30,9 +31,9 @@ from dragoman.runs.exported import (
 )
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
+from dragoman.text.folders import new_folder, require_free
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded
-from dragoman.text.temporary import make_folder, new_folder
 from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.source_encoding import EncodedLine
 
@@ -85,13 +86,12 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
             vocabulary; the vocabularies or segmentations of the runs differ.
         InputError: a file cannot be read or written.
     """
-    _require_free(out, overwrite=overwrite)
+    refuse = partial(require_free, out, "exported folder", foreign_files, overwrite=overwrite)
+    refuse()
     prepared = prepare(runs, options)
     try:
-        make_folder(out.parent)
-        with new_folder(out, replace=overwrite) as new:
+        with new_folder(out, replace=overwrite, refuse=refuse) as new:
             write_model(new, runs, prepared, int8=options.int8)
-            _require_free(out, overwrite=overwrite)  # again: the models took a while to export
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     folder = ExportFolder.open(out)
@@ -208,24 +208,6 @@ def _shortlist(run: Run, models: Sequence[TranslationModel], options: ExportOpti
     pairs = given_pairs(options.pairs, *sides) if options.pairs else training_pairs(run.folder, *sides)
     placeholders = run.target.placeholders
     return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8, placeholders=placeholders)
-
-
-def _require_free(out: Path, *, overwrite: bool) -> None:
-    """Check that `out` is free, or with `overwrite` an exported folder without other files."""
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise RunError(f"{out}: is there already and is no folder; give another path")
-    if not out.exists() or not any(out.iterdir()):
-        return
-    foreign = foreign_files(out)
-    if foreign is None:
-        raise RunError(f"{out}: holds other files; give the path of a new folder")
-    if not overwrite:
-        raise RunError(f"{out}: an exported folder is there already; --overwrite replaces it, or give another path")
-    if foreign:
-        raise RunError(
-            f"{out}: --overwrite replaces the exported folder, but {out / foreign[0]} is no part of it; move what is "
-            "not part of it elsewhere"
-        )
 
 
 def _compare(runs: Sequence[Run], combination: EnsembleCombination, exported: OnnxEngine) -> float:

@@ -37,10 +37,10 @@ from dragoman.learning.pool import IdPair, PairPool
 from dragoman.learning.updates import learn_pair
 from dragoman.model.weights import load_weights, restore_weights, save_weights, weights_of
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.opening import Run, open_run, trained_folder
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
 from dragoman.text.lines import replace_file
+from dragoman.text.locks import lock_for_writing
 from dragoman.text.raw_lines import as_read
 from dragoman.text.side import Encoded, encode_pair, source_words
 from dragoman.text.temporary import make_folder

@@ -32,9 +32,9 @@ from dragoman.runs.parts import (
     require_intact_text,
     sort_files,
 )
+from dragoman.text.folders import restore_folder
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
-from dragoman.text.temporary import restore_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
-"""A new run: prepared beside its place, and exchanged with an old run once it has results.
+"""A new run: prepared beside its place, and exchanged with an old run once it has results (see `text.folders`).
 
-.RUN.dragoman-X/new      the new run while it is prepared, and after the exchange the old one, which is removed
 .RUN.dragoman.segments   text that is segmented for the new run: what a kill leaves, the next start goes on with
 """
 
@@ -17,9 +16,8 @@ from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
 from dragoman.inputs import noted_inputs, owning
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_run
 from dragoman.runs.parts import MARK, is_marked, is_part, lies_in_parts, parts_in, segments_of, sort_files, write_mark
-from dragoman.text.temporary import PreparedFolder, make_folder, restore_folder
+from dragoman.text.folders import PreparedFolder, restore_folder
 
 _NAMED = 3
 """The largest number of files that an error names."""
@@ -48,13 +46,14 @@ class NewRun:
         """The final folder of the run."""
         self.folder = self.final
         """The current folder of the run: inside the block a hidden folder, until `take_place`."""
+        self.segments = segments_of(self.final.path)
+        """The file for text that is segmented, which a kill leaves for the next start; removed by `take_place`."""
         self._config = config
         self._overwrite, self._inputs, self._outputs = overwrite, [*inputs, *noted_inputs()], outputs
-        self._prepared = PreparedFolder(self.final.path, is_part)
-        self._files, self._preparation = ExitStack(), ExitStack()
+        self._files = ExitStack()
 
     def __enter__(self) -> NewRun:
-        """Create the hidden folder with text/, config.yaml and run.json.
+        """Create the hidden folder with text/ and config.yaml.
 
         Raises:
             RunError: as for `require_free`; another process writes to the run; or the folder cannot be created.
@@ -62,23 +61,21 @@ class NewRun:
         """
         self._require_free()
         path = self.final.path
-        with ExitStack() as files:
+        with self._files:
             try:
                 if os.path.lexists(path) and not os.path.isdir(path):
                     raise FileExistsError
-                make_folder(path.parent)
-                files.enter_context(lock_run(path))
-                preparation = files.enter_context(ExitStack())
-                self.folder = RunFolder(preparation.enter_context(self._prepared.open()))
-                preparation.enter_context(owning(self.folder.path))
+                self._prepared = self._files.enter_context(PreparedFolder.open(path, what="run", is_part=is_part))
+                self.folder = RunFolder(self._prepared.path)
                 self.folder.text.mkdir()
             except (FileExistsError, NotADirectoryError):
                 raise RunError(f"{path}: is a file, or lies under one; give the path of a folder") from None
             except OSError as error:
                 raise RunError(f"{path}: the run folder cannot be created: {error.strerror}") from None
-            write_mark(self.folder.path)
+            for owned in (path, self.folder.path):
+                self._files.enter_context(owning(owned))
             self.folder.save_config(self._config)
-            self._preparation, self._files = preparation, files.pop_all()
+            self._files = self._files.pop_all()
         return self
 
     def __exit__(
@@ -86,13 +83,8 @@ class NewRun:
     ) -> None:
         self._files.__exit__(kind, error, trace)
 
-    @property
-    def segments(self) -> Path:
-        """The file for text that is segmented, which a kill leaves for the next start; removed by `take_place`."""
-        return segments_of(self.final.path)
-
     def take_place(self) -> RunFolder:
-        """Move the run to its place, replacing an old run.
+        """Move the run to its place, replacing an old run, which is removed.
 
         All its files are synchronised to disk first, so that a power failure leaves the old run or the new one.
 
@@ -101,13 +93,12 @@ class NewRun:
                 moved.
         """
         self._require_free()
-        write_mark(self.folder.path)  # again: text/ is complete now
+        write_mark(self.folder.path)
         try:
             self._prepared.take_place(replace=True)
             self.segments.unlink(missing_ok=True)
         except OSError as error:
             raise RunError(f"{self.final.path}: the new run cannot be moved into place: {error.strerror}") from None
-        self._preparation.close()  # which removes the old run
         self.folder = self.final
         return self.final
 

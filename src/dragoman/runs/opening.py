@@ -21,8 +21,8 @@ from dragoman.requests.shared import ANYWHERE, ONE_MODEL, Compute, EnsembleOptio
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.scoring.scorer import Aligner, Scorer
+from dragoman.text.folders import restore_folder
 from dragoman.text.side import TextSide
-from dragoman.text.temporary import restore_folder
 from dragoman.text.words import AlignmentUnit
 from dragoman.translation.confidence import ConfidenceModel, read_confidence
 from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
@@ -16,10 +17,12 @@ from typing import NamedTuple
 from msgspec import field
 
 from dragoman.errors import RunError
-from dragoman.inputs import unnoted
+from dragoman.inputs import owning, unnoted
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, read_json, sha256_of
 from dragoman.text import temporary
+from dragoman.text.folders import finish_abandoned
 from dragoman.text.lines import replace_file
+from dragoman.text.locks import lock_beside
 from dragoman.translation import confidence
 
 MARK = "run.json"
@@ -197,20 +200,24 @@ def segments_of(run: Path) -> Path:
     return final.with_name(f".{final.name}.dragoman.segments")
 
 
-def remove_unfinished(run: Path) -> None:
-    """Remove what killed processes had begun to write into a run or beside it; the caller holds its lock.
+@contextmanager
+def changing(run: Path) -> Iterator[None]:
+    """Hold the lock of a run that is there, after removing what killed processes had begun to write in it or beside it.
 
     Raises:
-        RunError: it cannot be removed.
+        RunError: another process writes to the run, or what was left cannot be removed.
     """
-    try:
-        for path in sort_files(run).ours:
-            if temporary.FILE.fullmatch(path.name):
-                path.unlink(missing_ok=True)
-        segments_of(run).unlink(missing_ok=True)
-        temporary.PreparedFolder(run, is_part).finish_abandoned()
-    except OSError as error:
-        raise RunError(f"{run}: what a killed process left here cannot be removed: {error.strerror}") from None
+    with lock_beside(run, "run") as is_locked, owning(run):
+        try:
+            for path in sort_files(run).ours:
+                if temporary.FILE.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+            segments_of(run).unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError(f"{run}: what a killed process left here cannot be removed: {error.strerror}") from None
+        if is_locked:
+            finish_abandoned(Path(os.path.realpath(run)), is_part)
+        yield
 
 
 def lies_in_parts(run: Path, path: Path) -> bool:

@@ -30,9 +30,9 @@ from dragoman.smt.moses_ini import (
 )
 from dragoman.smt.phrase_scoring import AlignedPair, count_lexical_table, count_pairs, phrase_table, reordering_table
 from dragoman.smt.settings import SystemSettings
+from dragoman.text.folders import new_folder
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
-from dragoman.text.temporary import new_folder
 from dragoman.text.words import words_in
 
 _SPLIT_BY_KENLM = re.compile("[\0\v\f\r]")

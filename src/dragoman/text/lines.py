@@ -27,7 +27,7 @@ import zstandard
 from dragoman.errors import InputError, nearest
 from dragoman.inputs import STANDARD_STREAM, is_standard_output, note_input, note_written, require_no_input
 from dragoman.systems import IS_WINDOWS
-from dragoman.text.temporary import create_temporary_file, is_prepared, sync_folder
+from dragoman.text.temporary import create_temporary_file, sync_folder
 
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _BUFFER = 1 << 16  # bytes that are read ahead
@@ -382,8 +382,7 @@ def _output(path: str | Path, *, keep_partial: bool, edits: bool = False) -> Ite
             yield file
             file.flush()
     else:
-        final, removed = Path(os.path.realpath(path)), is_prepared(path)
-        with _replacing(final, name, keep_partial=keep_partial, removed=removed, edits=edits) as file:
+        with _replacing(Path(os.path.realpath(path)), name, keep_partial=keep_partial, edits=edits) as file:
             yield file
 
 
@@ -438,16 +437,15 @@ def _unwritable(name: str, error: OSError, hint: str = "") -> InputError:
 
 
 @contextmanager
-def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool, edits: bool) -> Iterator[BinaryIO]:
+def _replacing(final: Path, name: str, *, keep_partial: bool, edits: bool) -> Iterator[BinaryIO]:
     """Write to a temporary file that replaces the regular file `final`, or a name that is free, on success.
 
-    `removed`: whether a failure removes the folder, which is being prepared. `edits`: as for `replace_file`.
+    `edits`: as for `replace_file`.
     """
     if not edits:
         require_no_input(final, name)
     old = os.stat(final) if os.path.exists(final) else None
-    unchanged = "" if old is None or keep_partial or removed else "; the old file is unchanged"
-    lost = "" if removed else "; the new file is in its place, but may be lost if the power fails"
+    unchanged = "" if old is None or keep_partial else "; the old file is unchanged"
     try:
         file = _open_partial(final) if keep_partial else _open_temporary(final)
     except OSError as error:
@@ -472,7 +470,7 @@ def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool, edi
         try:
             sync_folder(final.parent)
         except OSError as error:
-            raise _unwritable(name, error, lost) from error
+            raise _unwritable(name, error) from error
     finally:
         with suppress(OSError):  # closing flushes again, and fails again on a full disk; the file is synchronised
             file.close()

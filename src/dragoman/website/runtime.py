@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from dragoman.errors import DragomanError, InputError
 from dragoman.progress import Console
-from dragoman.text.temporary import new_folder
+from dragoman.text.folders import new_folder
 
 VERSION = "1.30.0"
 SHA512 = "q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ=="

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -28,10 +29,10 @@ from dragoman.inputs import unnoted
 from dragoman.page.files import CONTENT_SECURITY_POLICY, page_files
 from dragoman.runs.opening import Run
 from dragoman.stored_files import JsonFile, read_json, sha256_of
+from dragoman.text.folders import new_folder, require_free
 from dragoman.text.segmentation.characters import CharacterSegmentation, LetterSegmentation, WhitespaceSegmentation
 from dragoman.text.segmentation.protected import innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
-from dragoman.text.temporary import make_folder, new_folder
 from dragoman.website.runtime import runtime_files
 
 FORMAT = 1
@@ -85,7 +86,8 @@ def export_site(
     assert options.shortlist is None
     known = _languages(runs[0], languages)
     _require_segmentations(runs[0])
-    _require_free(out, overwrite=overwrite)
+    refuse = partial(require_free, out, "exported site", _foreign_files, overwrite=overwrite)
+    refuse()
     runtime = runtime_files()
     prepared = prepare(runs, options)
     settings = {
@@ -98,8 +100,7 @@ def export_site(
         },
     }
     try:
-        make_folder(out.parent)
-        with new_folder(out, replace=overwrite) as new:
+        with new_folder(out, replace=overwrite, refuse=refuse) as new:
             (new / "model").mkdir()
             write_model(new / "model", runs, prepared, int8=options.int8)
             (new / "runtime").mkdir()
@@ -107,7 +108,6 @@ def export_site(
                 (new / "runtime" / name).write_bytes(content)
             _write_page(new, known)
             _write_site(new, settings)
-            _require_free(out, overwrite=overwrite)  # again: the models took a while to export
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     sizes = {file.relative_to(out).as_posix(): file.stat().st_size for file in out.rglob("*") if file.is_file()}
@@ -194,22 +194,12 @@ class _SiteFile(JsonFile, frozen=True, kw_only=True):
 
 
 @unnoted()
-def _require_free(out: Path, *, overwrite: bool) -> None:
-    """Check that `out` is free, or with `overwrite` an exported site without other files."""
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise RunError(f"{out}: is there already and is no folder; give another path")
-    if not out.exists() or not any(out.iterdir()):
-        return
+def _foreign_files(out: Path) -> list[str] | None:
+    """The files of an exported site that it does not list; None for another folder."""
     try:
         site = read_json(out / SITE, _SiteFile, newest=FORMAT, remedy="export to another folder")
     except (FileNotFoundError, RunError):
-        raise RunError(f"{out}: holds other files; give the path of a new folder") from None
-    if not overwrite:
-        raise RunError(f"{out}: an exported site is there already; --overwrite replaces it, or give another path")
+        return None
     known = {SITE, SERVICE_WORKER, *site.files}
-    for entry in sorted(out.rglob("*")):
-        if not entry.is_dir() and entry.relative_to(out).as_posix() not in known:
-            raise RunError(
-                f"{out}: --overwrite replaces the exported site, but {entry} is no part of it; move what is not "
-                "part of it elsewhere"
-            )
+    names = (entry.relative_to(out).as_posix() for entry in sorted(out.rglob("*")) if not entry.is_dir())
+    return [name for name in names if name not in known]

@@ -22,9 +22,8 @@ from dragoman.progress import Console
 from dragoman.requests.training import LanguageModelTrainingRequest
 from dragoman.runs.language_model import existing_language_folder, read_language_config
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
-from dragoman.runs.parts import remove_unfinished
+from dragoman.runs.parts import changing
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import train_segmentation
@@ -162,8 +161,7 @@ def resume_language_model(
     folder.require_state()
     config = override_language(saved, changes)
     require_resumable(saved, config)
-    with lock_run(folder.path):
-        remove_unfinished(folder.path)
+    with changing(folder.path):
         if config != saved:
             folder.save_config(config)
         return _train(config, folder, Execution(device, threads, console or Console()))

@@ -35,10 +35,9 @@ from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
-from dragoman.runs.parts import remove_unfinished
+from dragoman.runs.parts import changing
 from dragoman.systems import require_rows
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
@@ -279,8 +278,7 @@ def resume_training(
         if not ranks.leads:
             return TrainedRun(*follow_training(out, device, ranks, threads))
         folder = RunFolder.resume(out)
-        with lock_run(folder.path):
-            remove_unfinished(folder.path)
+        with changing(folder.path):
             return _resume(folder, config, Execution(device, threads, console or Console(), callbacks, ranks))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import subprocess
@@ -15,14 +14,14 @@ import pytest
 
 from dragoman.config.schema import Config
 from dragoman.errors import RunError
-from dragoman.runs.lock import LOCK, lock_for_writing, lock_run
 from dragoman.runs.new_run import NewRun
+from dragoman.text.locks import LOCK, lock_beside, lock_for_writing
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dragoman.runs.lock import lock_for_writing, lock_run
-with lock_for_writing(Path(sys.argv[1])), lock_run(Path(sys.argv[1]) / "run"):
+from dragoman.text.locks import lock_beside, lock_for_writing
+with lock_for_writing(Path(sys.argv[1])), lock_beside(Path(sys.argv[1]) / "run"):
     print("locked", flush=True)
     time.sleep(60)
 """
@@ -46,7 +45,7 @@ def test_a_second_process_is_refused_with_the_name_of_the_first(
     run = tmp_path / "run"
     with pytest.raises(RunError, match=f"^{tmp_path}: {message % 'folder'}"), lock_for_writing(tmp_path):
         pass
-    for locked in (lock_run(run), NewRun(run, Config(), overwrite=True)):
+    for locked in (lock_beside(run, "run"), NewRun(run, Config(), overwrite=True)):
         with pytest.raises(RunError, match=f"^{run}: {message % 'run'}"), locked:
             pass
     assert sorted(os.listdir(tmp_path)) == [LOCK, ".run.dragoman.lock"]
@@ -61,7 +60,7 @@ def test_where_nobody_may_write_beside_a_run_there_is_no_lock(tmp_path: Path, mo
         return opened(path, *arguments)
 
     monkeypatch.setattr(os, "open", read_only)
-    with lock_run(tmp_path / "run"):
+    with lock_beside(tmp_path / "run"):
         assert not os.listdir(tmp_path)
     with pytest.raises(RunError, match="the lock file cannot be created: Read-only"), lock_for_writing(tmp_path):
         pass
@@ -72,8 +71,8 @@ def test_the_lock_of_a_killed_process_is_free(holder: subprocess.Popen[bytes], t
     holder.wait()
     assert (tmp_path / LOCK).exists()
     with lock_for_writing(tmp_path):
-        assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
-    with lock_run(tmp_path / "run"):
+        assert (tmp_path / LOCK).read_text().startswith(f"process {os.getpid()} on ")
+    with lock_beside(tmp_path / "run"):
         pass
     assert not os.listdir(tmp_path)
 
@@ -92,18 +91,22 @@ def test_two_runs_in_one_process_do_not_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_damaged_lock_file_names_nobody(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
-    (tmp_path / LOCK).write_text("[")
+    (tmp_path / LOCK).write_text("process 1 on \033[2J (since 1)")
     with pytest.raises(RunError, match="another process is writing to this folder"), lock_for_writing(tmp_path):
         pass
 
 
-def test_without_room_for_the_lock_file_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_for_its_name_a_process_has_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
-        with pytest.raises(RunError, match="No space left on device"), lock_for_writing(tmp_path):
+        with (
+            lock_for_writing(tmp_path),
+            pytest.raises(RunError, match="another process is writing to this folder"),
+            lock_for_writing(tmp_path),
+        ):
             pass
     assert not list(tmp_path.iterdir())
 
