@@ -25,13 +25,7 @@ from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
 from dragoman.inputs import note_input_at
-from dragoman.runs.parts import (
-    parts_in,
-    require_intact_data,
-    require_intact_mark,
-    require_intact_text,
-    sort_files,
-)
+from dragoman.runs.parts import parts_in, read_mark, require_intact, sort_files
 from dragoman.text.folders import restore_folder
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
@@ -173,7 +167,7 @@ class RunFolder:
             raise RunError(str(not_found(path)))
         if not os.path.isdir(path):
             raise RunError(f"{path}: is a file, not a run folder; give the folder that `dragoman train --out` wrote")
-        require_intact_mark(folder.path)
+        read_mark(folder.path)
         if not folder.config.is_file():
             there = os.path.lexists(folder.config)
             raise RunError(
@@ -215,7 +209,7 @@ class RunFolder:
         Raises:
             RunError: the file was altered.
         """
-        require_intact_data(self.path, path)
+        require_intact(self.path, path.relative_to(self.path).as_posix())
 
     def source_side(self) -> TextSide:
         """Load the segmentation and the vocabulary of the source.
@@ -223,14 +217,12 @@ class RunFolder:
         Raises:
             RunError: a file is missing or damaged.
         """
-        require_intact_text(self.path, "source")
-        return TextSide.load(self.text, "source")
+        return self._side("source")
 
     def target_side(self) -> TextSide:
-        """Load the segmentation and the vocabulary of the target.
+        """Load the segmentation and the vocabulary of the target. Raises as `source_side`."""
+        return self._side("target")
 
-        Raises:
-            RunError: a file is missing or damaged.
-        """
-        require_intact_text(self.path, "target")
-        return TextSide.load(self.text, "target")
+    def _side(self, side: str) -> TextSide:
+        require_intact(self.path, f"text/{side}.*")
+        return TextSide.load(self.text, side)

@@ -60,7 +60,7 @@ class RunFiles(NamedTuple):
     """Files in the folders of a run with names that dragoman does not give."""
 
 
-class _Mark(JsonFile, frozen=True, kw_only=True):
+class Mark(JsonFile, frozen=True, kw_only=True):
     """run.json; `text` and `data` are the SHA-256 of files in these folders, by name."""
 
     kind: str
@@ -88,40 +88,26 @@ def write_mark(run: Path) -> None:
         file.write(dump_json({"kind": KIND, "format": FORMAT, **digests}))
 
 
-def require_intact_text(run: Path, side: str) -> None:
-    """Compare the files of one side in text/ with the digests in run.json.
+def require_intact(run: Path, pattern: str) -> None:
+    """Compare files in text/ and data/ with their digests in run.json: those that match, such as "text/source.*".
 
-    A copy of a run without run.json is not checked.
+    A copy of a run without run.json is not checked; whoever reads a missing file reports it.
 
     Raises:
         RunError: a file was altered.
     """
-    mark = _read_mark(run)
-    for name, digest in mark.text.items() if mark else ():
-        if name in _FOLDERS["text"] and name.startswith(f"{side}."):
-            _require_intact(run / "text" / name, digest)
-
-
-def require_intact_data(run: Path, path: Path) -> None:
-    """Compare a file in data/ with its digest in run.json, if there is one.
-
-    Raises:
-        RunError: the file was altered.
-    """
-    mark = _read_mark(run)
-    if mark and path.name in mark.data:
-        _require_intact(path, mark.data[path.name])
-
-
-def _require_intact(path: Path, digest: str) -> None:
-    if not os.path.lexists(path):
-        return  # whoever reads it reports that
-    try:
-        actual = sha256_of(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
-    if actual != digest:
-        raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {MARK}; {_REMEDY}")
+    mark = read_mark(run)
+    for folder, digests in (("text", mark.text), ("data", mark.data)) if mark else ():
+        for name, digest in digests.items():
+            path = run / folder / name
+            if not fnmatch(f"{folder}/{name}", pattern) or name not in _FOLDERS[folder] or not os.path.lexists(path):
+                continue
+            try:
+                actual = sha256_of(path)
+            except OSError as error:
+                raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
+            if actual != digest:
+                raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {MARK}; {_REMEDY}")
 
 
 @unnoted()
@@ -132,26 +118,21 @@ def is_marked(run: Path) -> bool:
         RunError: the run has a newer format.
     """
     try:
-        return _read_mark(run) is not None
+        return read_mark(run) is not None
     except NewerFormat:
         raise
     except RunError:
         return False
 
 
-def require_intact_mark(run: Path) -> None:
-    """Check run.json if it exists; a copy of a run without it may be read.
+def read_mark(run: Path) -> Mark | None:
+    """The contents of run.json; None if it is missing: a copy of a run without it may be read.
 
     Raises:
         RunError: it is damaged, of another program, or of a newer format.
     """
-    _read_mark(run)
-
-
-def _read_mark(run: Path) -> _Mark | None:
-    """The contents of run.json; None if it is missing."""
     try:
-        mark = read_json(run / MARK, _Mark, newest=FORMAT, remedy=_MARK_REMEDY)
+        mark = read_json(run / MARK, Mark, newest=FORMAT, remedy=_MARK_REMEDY)
     except FileNotFoundError:
         return None
     if mark.kind != KIND:
