@@ -69,9 +69,6 @@ def _parse(command: str, *, complete: bool) -> None:
         if not complete and "expected at least one argument" in str(error):
             return
         raise
-    require_sense = getattr(VERBS[name], "require_sense", None)
-    if require_sense is not None and not partial:
-        require_sense(options)
     verb = VERBS[name]
     if isinstance(verb, RequestVerb) and not partial:
         verb.request(options)

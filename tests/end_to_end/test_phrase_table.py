@@ -16,10 +16,10 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.corpora.corpus import read_pairs
 from dragoman.runs.opening import open_run
-from dragoman.scoring import phrase_scores
 from dragoman.scoring.phrases import read_table
 from dragoman.scoring.scorer import Scorer
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.workflows import phrase_tables
 
 PHRASES = ("ab", "ab c", "c", "d e", "ef", "zz")
 ROW, ENTRY = 8, 12
@@ -182,7 +182,7 @@ def test_scores_of_another_table_or_other_columns_are_not_gone_on_with(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(phrase_scores, "write", stop)
+        patch.setattr(phrase_tables, "write", stop)
         assert main(_words(table, run_folder, out)) == 130
     head = (tmp_path / "out.scores").read_bytes().split(b"\n")[0]
     assert json.loads(head)["of"]["phrase-scores"]["columns"] == ["forward"]
@@ -203,7 +203,7 @@ def test_rows_that_a_power_failure_damaged_are_computed_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(phrase_scores, "write", stop)
+        patch.setattr(phrase_tables, "write", stop)
         assert main(_words(table, run_folder, out)) == 130
     written = journal.read_bytes()
     journal.write_bytes(written[: -2 * ROW] + bytes(2 * ROW))  # the size reached the disk, the last rows did not

@@ -7,10 +7,10 @@ import math
 
 import pytest
 
+from dragoman.requests.smt import DecoderSettings
 from dragoman.smt.features import total
 from dragoman.smt.phrase_decoder import PhraseDecoder
 from dragoman.smt.search_graph import best_derivations, n_best
-from dragoman.smt.settings import DecoderSettings
 from dragoman.smt.system import PhraseSystem
 from dragoman.smt.translation_options import PhraseOptions
 from dragoman.text.lines import read_lines
@@ -158,7 +158,13 @@ def test_recombination_keeps_the_other_edges(system):
 @pytest.mark.parametrize("sentence", ["a b c d e a b", "c b a c b a b c"])
 def test_wider_beams_are_not_worse_and_narrow_ones_still_finish(sentence, system):
     words = sentence.split()
-    beams = (DecoderSettings(1, 1, 0.001), DecoderSettings(2, 8, 0.5), DecoderSettings(20, 60, 2.0), WIDE)
+    beams = (
+        *(
+            DecoderSettings(stack=stack, pop_limit=limit, threshold=threshold)
+            for stack, limit, threshold in ((1, 1, 0.001), (2, 8, 0.5), (20, 60, 2.0))
+        ),
+        WIDE,
+    )
     scores = [search(system, words, 3, beam).score for beam in beams]
     assert scores[-1] == max(scores)
     assert all(map(math.isfinite, scores))
@@ -170,7 +176,7 @@ def test_scaling_the_weights_changes_no_translation(make_system):
     lines = ["a b c d e a b", "c b a c b a b c"]
     weights = system.configuration.weights
     scaled = {name: tuple(0.01 * value for value in row) for name, row in weights.items()}
-    beam = DecoderSettings(3, 10, 0.2)
+    beam = DecoderSettings(stack=3, pop_limit=10, threshold=0.2)
     found = [[one.text for one in system.searcher(given, "", beam).translate(lines)] for given in (weights, scaled)]
     assert found[0] == found[1]
 

@@ -7,13 +7,11 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.phrase_table import add_models
-from dragoman.cli.rescore import add_feature_options, features_of, require_sensible_features
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.errors import ConfigError, InputError
@@ -193,13 +191,13 @@ def _ensemble(ensemble: EnsembleOptions) -> dict[str, Any]:
 
 
 def _plan_rescoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    require_sensible_features(options)
-    settings = asdict(features_of(options))
+    from dragoman.cli.shared.requests import parsed
+    from dragoman.requests.rescoring import FEATURE_RULES, ClusterRescoring
+    from dragoman.requests.shared import refuse
+
+    refuse(FEATURE_RULES, vars(options))
+    settings = parsed(ClusterRescoring, options).options()
     return {use: settings.pop(use) for use in ("model", "reverse", "lm")}, settings
-
-
-def _declare_columns(parser: Parser) -> None:
-    add_models(parser, required=True)
 
 
 def _plan_columns(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
@@ -262,7 +260,7 @@ RESCORE = ClusterCommand(
         "dragoman cluster rescore --input 'lists/*.gz' --lm LM --output rescored --workers 8",
     ),
     "Moses n-best list",
-    add_feature_options,
+    partial(_declare, "rescoring.ClusterRescoring"),
     _plan_rescoring,
     ("source", "source sentences; sentence ids count their lines from 0"),
 )
@@ -274,6 +272,6 @@ PHRASE_TABLE = ClusterCommand(
     "see dragoman cluster translate.",
     ("dragoman cluster phrase-table --input 'table/*.gz' --model LIGHT --reverse LIGHT2 --output table2",),
     "Moses phrase tables",
-    _declare_columns,
+    partial(_declare, "rescoring.ClusterColumns"),
     _plan_columns,
 )

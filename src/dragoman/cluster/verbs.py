@@ -150,12 +150,14 @@ def _open_aligner(models: Models, options: Mapping[str, Any]) -> Compute:
 
 def _open_rescorer(models: Models, options: Mapping[str, Any]) -> Compute:
     """Models and options: as for `RescoringFeatures`."""
+    from dragoman.requests.rescoring import RescoringFeatures
     from dragoman.scoring.lists import NBestSentence, add_features
     from dragoman.scoring.nbest import parse_entry
-    from dragoman.workflows.smt_features import RescoringFeatures, open_features
+    from dragoman.workflows.smt_features import open_features
 
-    model, reverse, lm = (models.get(use, ()) for use in ("model", "reverse", "lm"))
-    features = open_features(RescoringFeatures(model, reverse, lm, **options), device="cpu", threads=1)
+    model, reverse, lm = (tuple(models.get(use, ())) for use in ("model", "reverse", "lm"))
+    wanted = RescoringFeatures(model=model, reverse=reverse, lm=lm, **options)
+    features = open_features(wanted, device="cpu", threads=1)
 
     def compute(lists: Sequence[list[str]]) -> list[Computed]:
         sentences = (NBestSentence(source, [parse_entry(line, "") for line in lines]) for source, *lines in lists)

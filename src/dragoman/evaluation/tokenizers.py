@@ -74,6 +74,22 @@ def fitting_tokenizer(language: str | None) -> FittingTokenizer:
     )
 
 
+def tokenizer_name(text: str) -> str:
+    """Return the name of a tokenizer that a user gives.
+
+    Raises:
+        ConfigError: there is none of that name, or it would be downloaded.
+    """
+    if text in TOKENIZERS:
+        return text
+    if text.startswith(("flores", "spm", "spBLEU")):
+        raise ConfigError(
+            f"{text} downloads a model when it is first used, and nothing is downloaded here; choose one of "
+            f"{', '.join(TOKENIZERS)}, or segment both files and use none"
+        )
+    raise ConfigError(f"{text!r} is none of {', '.join(TOKENIZERS)}")
+
+
 def require_installed(name: Tokenizer) -> None:
     """Check that a tokenizer can be used.
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import Count, Section, doc, keys_of
-from dragoman.evaluation.tokenizers import TOKENIZERS, Tokenizer
+from dragoman.evaluation.tokenizers import TOKENIZERS, Tokenizer, tokenizer_name
 from dragoman.requests.shared import (
     COMPRESSION,
     CORPORA,
@@ -22,6 +22,7 @@ from dragoman.requests.shared import (
     lacking,
     literal,
 )
+from dragoman.text.languages import language_code
 
 SlicingName = Literal[
     "source-length",
@@ -107,7 +108,7 @@ class EvaluationRequest(Request, kw_only=True):
             f"sacreBLEU tokenizer for BLEU: {', '.join(TOKENIZERS)}; none is for tokenised text (default: that of "
             "the run's validations; without a run, the one for --language)",
             metavar="T",
-            kind="tokenizer",
+            kind=tokenizer_name,
         ),
     ] = None
     language: Annotated[
@@ -115,7 +116,7 @@ class EvaluationRequest(Request, kw_only=True):
         doc(
             "language of the references, such as ja (default: target language of the run, else that of the file name)",
             metavar="LANG",
-            kind="language",
+            kind=language_code,
         ),
     ] = None
     error_rates: Annotated[

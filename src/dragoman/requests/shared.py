@@ -87,6 +87,8 @@ def output(what: str) -> Meta:
 
 Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
 Threads = Annotated[int, Meta(ge=1, le=1024)]
+Natural = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+"""Also the seeds of all generators."""
 
 
 def too_many_files(name: str) -> Rule:
@@ -215,6 +217,7 @@ ANYWHERE = Compute()
 
 ENSEMBLE = Annotated[EnsembleOptions, doc("ensemble")]
 GENERAL = Annotated[Compute, doc("general")]
+PRINTED = Annotated[Quiet, doc("general")]
 
 SEVERAL_RUNS_RULES = (
     Rule(

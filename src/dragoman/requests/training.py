@@ -10,6 +10,7 @@ from dragoman.requests.shared import (
     CORPORA,
     GENERAL,
     PAIRS,
+    PRINTED,
     Compute,
     Corpora,
     CorpusOptions,
@@ -20,6 +21,7 @@ from dragoman.requests.shared import (
     lacking,
     too_many_files,
 )
+from dragoman.text.languages import language_code
 
 Preset = Annotated[str | None, doc("name of a preset (see `dragoman presets`)", metavar="PRESET", positional=True)]
 File = Annotated[str | None, doc("configuration file, complete or partial", metavar="CONFIG.yaml", positional=True)]
@@ -85,7 +87,7 @@ class ConfigurationRequest(Request):
     changes: ConfigChanges = ConfigChanges()
     length: Length = Length()
     corpora: CORPORA = CorpusOptions()
-    general: Annotated[Quiet, doc("general")] = Quiet()
+    general: PRINTED = Quiet()
 
     rules: ClassVar = (
         Rule(
@@ -110,7 +112,7 @@ class DescriptionRequest(Request, kw_only=True):
         doc("vocabulary sizes, the four special symbols included", metavar=("SRC", "TGT"), nargs=2),
     ] = None
     json: Annotated[bool, doc("print one JSON object")] = False
-    general: Annotated[Quiet, doc("general")] = Quiet()
+    general: PRINTED = Quiet()
 
     rules: ClassVar = SCALE_RULES
 
@@ -173,7 +175,7 @@ class TrainingCorpora(Section):
             "train.en, or of their columns)",
             metavar=("SRC", "TGT"),
             nargs=2,
-            kind="language",
+            kind=language_code,
         ),
     ] = None
     alignments: Annotated[
@@ -265,7 +267,7 @@ class LanguageModelText(Section):
         doc(
             "language of the text, such as en (default: that of the file names, such as train.en)",
             metavar="LANG",
-            kind="language",
+            kind=language_code,
         ),
     ] = None
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import InputError
+from dragoman.requests.smt import DISTORTION_LIMIT
 from dragoman.smt.features import TRANSLATION_SCORES, FeatureNames, Features
-from dragoman.smt.settings import SystemSettings
 from dragoman.text.lines import parse_count, read_lines, replace_file, write_lines
 from dragoman.tuning.feature_weights import Weights, format_weights, read_weights
 
@@ -56,7 +56,7 @@ class MosesConfiguration:
     language_model: Path
     features: Features
     weights: Weights
-    distortion_limit: int = SystemSettings.distortion_limit
+    distortion_limit: int = DISTORTION_LIMIT
     """Unlimited if negative."""
     table_limit: int = TABLE_LIMIT
     """Unlimited if 0."""
@@ -91,7 +91,7 @@ def read_configuration(system: str | Path) -> MosesConfiguration:
         _file(features["language_model"], path),
         described,
         weights,
-        limits.get("distortion-limit", SystemSettings.distortion_limit),
+        limits.get("distortion-limit", DISTORTION_LIMIT),
         _whole(table, "table-limit", limits.get("ttable-limit", TABLE_LIMIT), path),
     )
 
@@ -165,7 +165,7 @@ def _limit(path: Path, lines: Sequence[_NumberedLine]) -> int:
 
 
 def write_configuration(
-    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = SystemSettings.distortion_limit
+    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = DISTORTION_LIMIT
 ) -> None:
     """Write the moses.ini of a system of `smt train`.
 

@@ -13,11 +13,11 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dragoman.requests.smt import DecoderSettings
 from dragoman.smt.features import FeatureWeights
 from dragoman.smt.kenlm_model import KenlmModel, LanguageModelState
 from dragoman.smt.reordering import Orientation, orientation
 from dragoman.smt.search_graph import Edge, PhraseHypothesis
-from dragoman.smt.settings import DecoderSettings
 from dragoman.smt.translation_options import SpanOptions
 
 

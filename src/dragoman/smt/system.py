@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.requests.smt import DecoderSettings
 from dragoman.scoring.nbest import BARS, escape_bars, escape_word, format_value, unescape_words
 from dragoman.smt.features import total
 from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.moses_ini import MosesConfiguration, read_configuration
 from dragoman.smt.phrase_decoder import PhraseDecoder
 from dragoman.smt.search_graph import Derivation, n_best
-from dragoman.smt.settings import DecoderSettings
 from dragoman.smt.translation_options import PhraseOptions, SystemTables
 from dragoman.text.links import Link, format_links
 from dragoman.text.words import words_in

@@ -19,6 +19,7 @@ from dragoman.alignment.symmetrize import symmetrize
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.progress import Console
+from dragoman.requests.smt import SystemModels, SystemTrainingRequest, WordAlignment
 from dragoman.scoring.nbest import escape_word
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
@@ -29,7 +30,6 @@ from dragoman.smt.moses_ini import (
     write_configuration,
 )
 from dragoman.smt.phrase_scoring import AlignedPair, count_lexical_table, count_pairs, phrase_table, reordering_table
-from dragoman.smt.settings import SystemSettings
 from dragoman.text.folders import new_folder
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
@@ -41,37 +41,27 @@ Corpus = Sequence[tuple[list[str], list[str]]]
 """Source and target words of each pair."""
 
 
-def train_system(
-    corpora: Sequence[Sequence[Path]],
-    folder: Path,
-    settings: SystemSettings,
-    console: Console,
-    *,
-    alignments: Sequence[Path] = (),
-    monolingual: Sequence[Path] = (),
-) -> None:
+def train_system(request: SystemTrainingRequest) -> None:
     """Train a system on parallel text with space-separated words, into a folder that does not exist yet.
-
-    Args:
-        alignments: a Pharaoh file for each corpus instead of the aligner's links, or none.
-        monolingual: additional text of the target language for the language model.
 
     Raises:
         InputError: a file cannot be read or written, is malformed, or contains words that the formats do not allow.
     """
-    with _new_system(folder) as new:
-        pairs = list(read_pairs(corpora, alignments))
+    console, words, models = Console(quiet=request.general.quiet), request.words, request.models
+    corpora = [[Path(name) for name in files] for files in request.train]
+    with _new_system(Path(request.out)) as new:
+        pairs = list(read_pairs(corpora, [Path(name) for name in words.alignments]))
         corpus = [
             (_escaped(words_in(pair.source), pair.origin), _escaped(words_in(pair.target), pair.origin))
             for pair in pairs
         ]
         console.info(f"{len(pairs)} pairs")
-        links = [list(pair.links or ()) for pair in pairs] if alignments else _align(corpus, settings, console)
+        links = [list(pair.links or ()) for pair in pairs] if words.alignments else _align(corpus, words, console)
         write_links(new / ALIGNED, links)
         aligned = [(source, target, one) for (source, target), one in zip(corpus, links, strict=True)]
-        _write_tables(new, aligned, settings, console)
-        _write_language_model(new, [target for _, target in corpus], monolingual, settings, console)
-        write_configuration(new, order=settings.order, distortion_limit=settings.distortion_limit)
+        _write_tables(new, aligned, models.max_phrase_length, console)
+        _write_language_model(new, [target for _, target in corpus], models, console)
+        write_configuration(new, order=models.order, distortion_limit=models.distortion_limit)
 
 
 @contextmanager
@@ -99,22 +89,22 @@ def _escaped(words: list[str], origin: str) -> list[str]:
     return [escape_word(word) for word in words]
 
 
-def _align(corpus: Corpus, settings: SystemSettings, console: Console) -> list[list[Link]]:
+def _align(corpus: Corpus, words: WordAlignment, console: Console) -> list[list[Link]]:
     """Align in both directions with a statistical aligner, and symmetrize."""
     from dragoman.alignment.statistical import align_statistically
 
-    console.info(f"aligning with {settings.aligner}, in both directions")
-    forward = align_statistically(corpus, settings.aligner, console=console)
-    backward = align_statistically([(target, source) for source, target in corpus], settings.aligner, console=console)
+    console.info(f"aligning with {words.aligner}, in both directions")
+    forward = align_statistically(corpus, words.aligner, console=console)
+    backward = align_statistically([(target, source) for source, target in corpus], words.aligner, console=console)
     return [
-        symmetrize(links, [(i, j) for j, i in reversed_links], settings.symmetrization)
+        symmetrize(links, [(i, j) for j, i in reversed_links], words.symmetrize)
         for links, reversed_links in zip(forward, backward, strict=True)
     ]
 
 
-def _write_tables(folder: Path, aligned: Sequence[AlignedPair], settings: SystemSettings, console: Console) -> None:
+def _write_tables(folder: Path, aligned: Sequence[AlignedPair], longest: int, console: Console) -> None:
     table = count_lexical_table(aligned)
-    counted = count_pairs(aligned, settings.phrase_length)
+    counted = count_pairs(aligned, longest)
     if not counted:
         raise InputError("no phrase pairs: the links of the training text allow none; check the alignment")
     console.info(f"{len(counted)} distinct phrase pairs")
@@ -122,21 +112,15 @@ def _write_tables(folder: Path, aligned: Sequence[AlignedPair], settings: System
     write_lines(folder / REORDERING_TABLE, reordering_table(counted))
 
 
-def _write_language_model(
-    folder: Path,
-    targets: Sequence[list[str]],
-    monolingual: Sequence[Path],
-    settings: SystemSettings,
-    console: Console,
-) -> None:
+def _write_language_model(folder: Path, targets: Sequence[list[str]], models: SystemModels, console: Console) -> None:
     more = (
         _escaped(words_in(line), f"{path}:{number}")
-        for path in monolingual
+        for path in models.monolingual
         for number, line in enumerate(read_lines(path), 1)
     )
-    model = estimate(chain(targets, more), settings.order)
+    model = estimate(chain(targets, more), models.order)
     counts = " ".join(str(len(order.words)) for order in model.orders)
-    console.info(f"language model: {counts} n-grams of 1 to {settings.order} words")
+    console.info(f"language model: {counts} n-grams of 1 to {models.order} words")
     if model.fallback_orders:
         orders = ", ".join(map(str, model.fallback_orders))
         console.info(f"too little text to estimate the discounts of {orders}-grams; fallback discounts are used")

@@ -10,12 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dragoman.errors import InputError
 from dragoman.progress import Console
-from dragoman.smt.settings import DecoderSettings, TuningSettings
+from dragoman.requests.smt import SystemTuningRequest
+from dragoman.smt.moses_ini import replace_weights
 from dragoman.smt.system import PhraseSystem, SmtTranslation
-from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
+from dragoman.text.lines import read_lines
+from dragoman.tuning.feature_weights import Weights, as_vector, as_weights, read_weights, write_weights
 from dragoman.tuning.mert import tune_mert, warn_of_flat_metric
-from dragoman.tuning.pool import BLEU, HypothesisPool, Vector, make_pool
+from dragoman.tuning.pool import BLEU, HypothesisPool, Vector, make_pool, read_references
 
 
 class TunedSystem(NamedTuple):
@@ -25,34 +28,51 @@ class TunedSystem(NamedTuple):
     bleu: float
 
 
-def tune_system(
-    system: PhraseSystem,
-    sources: Sequence[str],
-    references: Sequence[Sequence[str]],
-    decoding: DecoderSettings,
-    settings: TuningSettings,
-    console: Console,
-    *,
-    start: Weights | None = None,
-) -> TunedSystem:
-    """Tune; returns the weights with the best BLEU of all rounds. `references` has those of each source line.
+def tune_system(request: SystemTuningRequest) -> None:
+    """Find the weights with the best BLEU of all rounds; write them to the output or into the system's moses.ini.
 
     Warns where all weights have the same BLEU.
 
-    Args:
-        start: initial weights; None to start from the weights of the system.
+    Raises:
+        InputError: a file cannot be read or is malformed, or the numbers of lines differ.
     """
+    sources, references = list(read_lines(request.source)), read_references(request.reference)
+    if not sources:
+        raise InputError(f"{request.source}: empty file")
+    if len(sources) != len(references):
+        raise InputError(f"{request.source} has {len(sources)} lines but {request.reference[0]} has {len(references)}")
+    start = request.tuning.initial_weights
+    first = None if start is None else read_weights(start)
+    system = PhraseSystem.open(request.system)
+    console = Console(quiet=request.general.quiet)
+    tuned = _tune(request, system, first or system.configuration.weights, sources, references, console)
+    console.info(f"best: dev BLEU {tuned.bleu:.2f}")
+    if request.output is None:
+        replace_weights(system.configuration.path, tuned.weights)
+    else:
+        write_weights(request.output, tuned.weights)
+
+
+def _tune(
+    request: SystemTuningRequest,
+    system: PhraseSystem,
+    first: Weights,
+    sources: Sequence[str],
+    references: Sequence[Sequence[str]],
+    console: Console,
+) -> TunedSystem:
+    """The best weights of all rounds; `references` has those of each source line."""
+    settings, weights = request.tuning, first
     random = np.random.default_rng(settings.seed)
     lists = _Lists(system, references)
-    weights = first = start or system.configuration.weights
     best: TunedSystem | None = None
-    for number in range(1, settings.max_rounds + 1):
-        searcher = system.searcher(weights, "the weights of tuning", decoding)
-        bleu, new = lists.add(_counted(searcher.n_best(sources, settings.n_best, distinct=True), len(sources), console))
+    for number in range(1, settings.iterations + 1):
+        searcher = system.searcher(weights, "the weights of tuning", request.search)
+        bleu, new = lists.add(_counted(searcher.n_best(sources, settings.nbest, distinct=True), len(sources), console))
         console.info(f"round {number}: dev BLEU {bleu:.2f}; {new} new translations, {lists.total} in all")
         if best is None or bleu > best.bleu:
             best = TunedSystem(weights, bleu)
-        if not new or number == settings.max_rounds:
+        if not new or number == settings.iterations:
             break
         weights = lists.better_weights(weights, random, settings.restarts)
     assert best is not None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from dragoman.errors import ConfigError
+from dragoman.requests.rescoring import RescoringFeatures
 from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.given_targets import TokenScores, log_probability, mean_log_probability
 from dragoman.scoring.lists import (
@@ -22,21 +22,6 @@ from dragoman.translation.ensemble import require_same_target
 
 if TYPE_CHECKING:
     from dragoman.model.devices import DeviceName
-
-
-@dataclass(frozen=True)
-class RescoringFeatures:
-    """The features to add to n-best lists; each value has the name of an option of `dragoman rescore`."""
-
-    model: Sequence[str] = ()
-    reverse: Sequence[str] = ()
-    lm: Sequence[str] = ()
-    length: bool = False
-    ensemble: bool = False
-    tokenised: str | None = None
-    feature: str = "Neural"
-    normalised: bool = False
-    precision: Literal["fp32", "bf16"] = "fp32"
 
 
 def open_features(

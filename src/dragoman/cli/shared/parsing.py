@@ -13,9 +13,6 @@ from dragoman.errors import ConfigError, did_you_mean
 
 Number = TypeVar("Number", int, float)
 
-PRECISIONS = ("fp32", "bf16")
-"""Precisions of matrix products that a command line chooses from."""
-
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises ConfigError instead of printing its usage, and suggests the intended option."""
@@ -147,32 +144,6 @@ def language(text: str) -> str:
         return language_code(text)
     except ConfigError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def precision(text: str) -> str:
-    """Parse the precision of matrix products, by the names that configurations take."""
-    from dragoman.config.building import choose, no_choice
-
-    chosen = choose(text, PRECISIONS)
-    if chosen not in PRECISIONS:
-        raise argparse.ArgumentTypeError(
-            f"expected {' or '.join(PRECISIONS)}, not {text!r}{no_choice(text, PRECISIONS)}"
-        )
-    return str(chosen)
-
-
-def tokenizer(text: str) -> str:
-    """Parse the name of a tokenizer of BLEU."""
-    from dragoman.evaluation.tokenizers import TOKENIZERS
-
-    if text in TOKENIZERS:
-        return text
-    if text.startswith(("flores", "spm", "spBLEU")):
-        raise argparse.ArgumentTypeError(
-            f"{text} downloads a model when it is first used, and nothing is downloaded here; choose one of "
-            f"{', '.join(TOKENIZERS)}, or segment both files and use none"
-        )
-    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(TOKENIZERS)}")
 
 
 def _number(text: str, kind: Callable[[str], Number], allowed: str, fits: Callable[[Number], bool]) -> Number:

@@ -10,19 +10,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dragoman.cli.shared.parsing import bounded, language, output_file, output_folder, spelt, tokenizer
+from dragoman.cli.shared.parsing import bounded, output_file, output_folder, spelt
 from dragoman.config.section import Key, Section, keys_of
+from dragoman.errors import ConfigError
 from dragoman.requests.shared import Request
 
 Schema = TypeVar("Schema", bound=Request)
 
-KINDS: dict[str, Callable[[str], Any]] = {
-    "language": language,
-    "tokenizer": tokenizer,
-    "output": output_file,
-    "folder": output_folder,
-}
-"""How the values of options are parsed that are more than text."""
+OUTPUTS: dict[str, Callable[[str], Any]] = {"output": output_file, "folder": output_folder}
+"""How the names of files and folders that are written are parsed."""
 
 
 def find_request(name: str) -> type[Request]:
@@ -103,14 +99,27 @@ def _kind(key: Key) -> dict[str, Any]:
 def _value(key: Key, spelling: Mapping[str, Any]) -> dict[str, Any]:
     metavar = {"metavar": spelling["metavar"]} if "metavar" in spelling else {}
     if "kind" in spelling:
-        return {"type": KINDS[spelling["kind"]], **metavar}
+        kind = spelling["kind"]
+        return {"type": OUTPUTS.get(kind) or _checked(kind), **metavar}
     if key.choices:
         return {"choices": key.choices, **metavar}
-    kind = key.types[0]
-    if kind is str:
+    number = key.types[0]
+    if number is str:
         return metavar
-    metavar = metavar or {"metavar": "N" if kind is int else "X"}
-    return {"type": bounded(kind, key.minimum, key.above, key.maximum), **metavar}
+    metavar = metavar or {"metavar": "N" if number is int else "X"}
+    return {"type": bounded(number, key.minimum, key.above, key.maximum), **metavar}
+
+
+def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The function with its refusals as argparse wants them."""
+
+    def checked(text: str) -> Any:
+        try:
+            return parse(text)
+        except ConfigError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return checked
 
 
 def parsed(schema: type[Schema], options: argparse.Namespace) -> Schema:
