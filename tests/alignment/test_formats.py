@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.alignment.formats import FORMATS, format_alignments, read_alignments
+from dragoman.alignment.formats import format_alignments, read_alignments
 from dragoman.errors import InputError
+from dragoman.text.links import LinkFormat
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def test_links_to_the_empty_word_are_none_but_name_their_sentence(read):
 LINKS = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=5)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", get_args(LinkFormat))
 @given(sentences=st.lists(LINKS, max_size=4).map(lambda lines: [*lines, [(7, 0)]]))
 def test_what_is_written_is_read_again(tmp_path_factory, form, sentences):
     path = tmp_path_factory.mktemp("links") / "file"

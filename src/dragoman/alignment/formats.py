@@ -22,7 +22,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.format import write_array
@@ -30,11 +30,7 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines, replace_file
-from dragoman.text.links import Link, format_links
-
-Format = Literal["pharaoh", "talp", "naacl"]
-
-FORMATS: tuple[str, ...] = get_args(Format)
+from dragoman.text.links import Link, LinkFormat, format_links
 
 
 class MarkedLinks(NamedTuple):
@@ -49,7 +45,7 @@ class MarkedLinks(NamedTuple):
 class Alignments:
     """The contents of an alignment file."""
 
-    format: Format
+    format: LinkFormat
     """`talp` for lines like Pharaoh's with words from 1."""
     sentences: tuple[MarkedLinks, ...]
 
@@ -66,7 +62,7 @@ _SHAPES = (
 )
 
 
-def read_alignments(path: str | Path, form: Format | None = None, *, one_based: bool = False) -> Alignments:
+def read_alignments(path: str | Path, form: LinkFormat | None = None, *, one_based: bool = False) -> Alignments:
     """Read a whole alignment file, and detect its format unless it is given.
 
     NAACL is recognised by its lines. A file like Pharaoh's counts words from 0 if some word has number 0; otherwise it
@@ -104,7 +100,7 @@ def _parse_line(line: str, origin: str) -> list[_Numbered]:
     return links
 
 
-def _way_of_counting(sentences: Sequence[Sequence[_Numbered]], path: str, one_based: bool) -> Format:
+def _way_of_counting(sentences: Sequence[Sequence[_Numbered]], path: str, one_based: bool) -> LinkFormat:
     numbers = {number for links in sentences for source, target, _ in links for number in (source, target)}
     if 0 in numbers or not numbers:
         return "pharaoh"
@@ -148,7 +144,9 @@ def _marked(links: Iterable[_Numbered]) -> MarkedLinks:
 # Writing -------------------------------------------------------------------------------------------------------------
 
 
-def format_alignments(sentences: Iterable[Iterable[Link]], form: Format, *, one_based: bool = False) -> Iterator[str]:
+def format_alignments(
+    sentences: Iterable[Iterable[Link]], form: LinkFormat, *, one_based: bool = False
+) -> Iterator[str]:
     """Lines of an alignment file whose links are all sure, as a stream; `one_based` applies to Pharaoh only."""
     first = 0 if form == "pharaoh" and not one_based else 1
     write = _WRITERS[form]

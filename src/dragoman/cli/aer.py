@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser
+if TYPE_CHECKING:
+    from dragoman.requests.alignment import AerRequest
 
 SUMMARY = "compute the alignment error rate against gold alignments"
 DESCRIPTION = (
@@ -24,45 +24,15 @@ EXAMPLES = (
     "dragoman aer test.naacl - < test.align",
 )
 
-_FORMATS = ("pharaoh", "talp", "naacl")
+REQUEST = "dragoman.requests.alignment.AerRequest"
 
 
-def add_options(parser: Parser) -> None:
-    """Declare the options of `aer`."""
-    from dragoman.requests.shared import COMPRESSION
-
-    parser.add_argument("gold", metavar="GOLD", help=f"gold alignments; {COMPRESSION}")
-    parser.add_argument("hypothesis", metavar="HYP", help="alignments to score; - for standard input")
-    parser.add_argument("--gold-format", choices=_FORMATS, help="format of GOLD (default: detected)")
-    parser.add_argument("--hyp-format", choices=_FORMATS, help="format of HYP (default: detected)")
-    parser.add_argument(
-        "--one-based",
-        action="store_true",
-        help="count words from 1 in files of undeclared format that have no word 0",
-    )
-    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
-    add_general_options(parser, device=False)
-
-
-def run(options: argparse.Namespace) -> None:
+def run(request: AerRequest) -> None:
     """Compare the alignments and print the scores."""
-    from dragoman.alignment.aer import agreement
-    from dragoman.alignment.formats import MarkedLinks, read_alignments
-    from dragoman.errors import ConfigError
+    from dragoman.workflows.links import compare_links
 
-    if options.gold == options.hypothesis == "-":
-        raise ConfigError("GOLD and HYP cannot both be standard input")
-    gold = read_alignments(options.gold, options.gold_format, one_based=options.one_based)
-    hypothesis = read_alignments(options.hypothesis, options.hyp_format, one_based=options.one_based)
-    # The NAACL format has no line for a sentence without links, so it cannot say that the last ones have none.
-    sentences = [list(gold.sentences), list(hypothesis.sentences)]
-    longest = max(map(len, sentences))
-    for part, form in zip(sentences, (gold.format, hypothesis.format), strict=True):
-        if form == "naacl":
-            part.extend([MarkedLinks(frozenset(), frozenset())] * (longest - len(part)))
-    result = agreement(sentences[0], [marked.possible for marked in sentences[1]])
-    formats = {"gold_format": gold.format, "hyp_format": hypothesis.format}
-    if options.json:
+    result, formats = compare_links(request)
+    if request.json:
         print(json.dumps({**result.to_json(), **formats}, indent=2))
     else:
-        print(f"{result.table()}\n\ngold {gold.format}, hypothesis {hypothesis.format}")
+        print(f"{result.table()}\n\ngold {formats['gold_format']}, hypothesis {formats['hyp_format']}")

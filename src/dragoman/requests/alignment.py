@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from dragoman.alignment.symmetrize import DEFAULT_METHOD, METHODS, Aligner, SymmetrizationMethod
-from dragoman.config.section import Probability, Section, doc
+from dragoman.config.section import Count, Probability, Section, doc
 from dragoman.requests.shared import (
+    COMPRESSION,
     CORPORA,
     ENSEMBLE,
     ENSEMBLE_RULES,
     GENERAL,
     PAIRS,
+    PRINTED,
     Compute,
     CorpusOptions,
     EnsembleOptions,
     PairsRequest,
+    Quiet,
     Request,
     Rule,
     Runs,
@@ -25,6 +28,7 @@ from dragoman.requests.shared import (
     lacking,
     output,
 )
+from dragoman.text.links import LinkFormat
 from dragoman.text.words import AlignmentUnit
 
 Threshold = Annotated[
@@ -129,7 +133,7 @@ class AlignmentRequest(PairsRequest, kw_only=True):
 
     output: Annotated[str, output("the alignments")] = "-"
     format: Annotated[
-        Literal["pharaoh", "talp", "naacl"],
+        LinkFormat,
         doc(
             "pharaoh: i-j, words counted from 0; talp: the same, counted from 1; naacl: one link per line, counted "
             "from 1"
@@ -205,3 +209,59 @@ class ClusterScoring(Request, kw_only=True):
     ensemble: ENSEMBLE = EnsembleOptions()
 
     rules: ClassVar = ENSEMBLE_RULES
+
+
+class AerRequest(Request, kw_only=True):
+    """Alignments that are compared with gold alignments."""
+
+    gold: Annotated[str, doc(f"gold alignments; {COMPRESSION}", metavar="GOLD", positional=True)]
+    hypothesis: Annotated[str, doc("alignments to score; - for standard input", metavar="HYP", positional=True)]
+    gold_format: Annotated[LinkFormat | None, doc("format of GOLD (default: detected)")] = None
+    hyp_format: Annotated[LinkFormat | None, doc("format of HYP (default: detected)")] = None
+    one_based: Annotated[bool, doc("count words from 1 in files of undeclared format that have no word 0")] = False
+    json: Annotated[bool, doc("print the scores as JSON")] = False
+    general: PRINTED = Quiet()
+
+    rules: ClassVar = (
+        Rule(
+            (),
+            lambda values: values["gold"] == values["hypothesis"] == "-",
+            "GOLD and HYP cannot both be standard input",
+        ),
+    )
+
+
+class SymmetrizationRequest(Request, kw_only=True):
+    """The alignments of two directions, to be combined."""
+
+    forward: Annotated[str, doc("alignments of the source-to-target model", metavar="FORWARD", positional=True)]
+    backward: Annotated[str, doc("alignments of the target-to-source model", metavar="BACKWARD", positional=True)]
+    symmetrize: Annotated[SymmetrizationMethod, doc("symmetrization heuristic")] = DEFAULT_METHOD
+    swapped: Annotated[bool, doc("links in BACKWARD have the target word first")] = False
+    output: Annotated[str, output("the alignments")] = "-"
+    general: PRINTED = Quiet()
+
+    rules: ClassVar = (
+        Rule(
+            (),
+            lambda values: values["forward"] == values["backward"] == "-",
+            "FORWARD and BACKWARD cannot both be standard input",
+        ),
+    )
+
+
+class DictionaryRequest(Request, kw_only=True):
+    """A dictionary from aligned text."""
+
+    source: Annotated[str, doc("source side of the corpus", metavar="SRC", positional=True)]
+    target: Annotated[str, doc("target side of the corpus", metavar="TGT", positional=True)]
+    links: Annotated[str, doc("word alignments, Pharaoh format", metavar="LINKS", positional=True)]
+    min_count: Annotated[
+        Count | None,
+        doc(
+            "drop word pairs aligned fewer than N times (default: 10, as in Luong et al. 2015; in fewer than 10,000 "
+            "lines one for each thousand)"
+        ),
+    ] = None
+    output: Annotated[str, output("the dictionary")] = "-"
+    general: PRINTED = Quiet()

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines, write_lines
 
 Link = tuple[int, int]
 """(source word, target word), from 0."""
+
+LinkFormat = Literal["pharaoh", "talp", "naacl"]
+"""The formats that `alignment/formats.py` reads and writes."""
 
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
