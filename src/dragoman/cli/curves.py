@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, output_file
+if TYPE_CHECKING:
+    from dragoman.requests.pictures import CurvesRequest
 
 SUMMARY = "plot the learning curves of several runs"
 DESCRIPTION = (
@@ -20,50 +17,11 @@ EXAMPLES = (
     "dragoman curves RUN1 RUN2 --metric bleu --x-axis minutes -o bleu.svg",
 )
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `curves`."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the legend shows their names")
-    parser.add_argument(
-        "--metric",
-        choices=("perplexity", "bleu", "chrf", "accuracy", "loss", "training-perplexity"),
-        default="perplexity",
-        help="y axis: perplexity, bleu, chrf or accuracy on the dev set; loss or perplexity of the training text",
-    )
-    parser.add_argument("--x-axis", choices=("updates", "epochs", "minutes"), default="updates", help="x axis")
-    parser.add_argument(
-        "-o", "--output", type=output_file, required=True, metavar="FILE", help="figure to write: .png, .svg or .pdf"
-    )
-    add_general_options(parser, device=False)
+REQUEST = "dragoman.requests.pictures.CurvesRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: CurvesRequest) -> None:
     """Read the logs and plot them."""
-    from dragoman.report.curves import MEASUREMENTS, draw_curves, require_picture
-    from dragoman.training.log import read_log
+    from dragoman.workflows.pictures import plot_curves
 
-    require_picture(options.output)
-    logs = {name: _log(path) for name, path in zip(_names(options.runs), options.runs, strict=True)}
-    records = {name: read_log(log) for name, log in logs.items()}
-    draw_curves(options.output, records, MEASUREMENTS[options.metric], options.x_axis)
-
-
-def _log(path: str) -> Path:
-    """The log of a run folder, which may be incomplete because training is still running."""
-    from dragoman.errors import RunError
-    from dragoman.runs.layout import RunFolder
-    from dragoman.text.lines import not_found
-
-    if not os.path.exists(path):
-        raise RunError(str(not_found(path)))
-    folder = RunFolder(Path(path))
-    if not folder.log.is_file():
-        raise RunError(f"{path}: has no {folder.log.name}; give a run folder written by `dragoman train`")
-    folder.note_files()
-    return folder.log
-
-
-def _names(paths: Sequence[str]) -> list[str]:
-    """The last part of each path, or the whole paths if two names are equal."""
-    last = [os.path.basename(os.path.realpath(path)) for path in paths]
-    return last if len(set(last)) == len(last) else list(paths)
+    plot_curves(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from dragoman.errors import InputError
-
-ReductionMethod = Literal["pca", "tsne"]
+from dragoman.requests.pictures import ReductionMethod
 
 MIN_POINTS: dict[ReductionMethod, int] = {"pca": 3, "tsne": 5}
 """Minimum number of points of a meaningful map."""

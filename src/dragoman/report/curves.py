@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -18,13 +18,11 @@ from dragoman.evaluation.evaluate import Evaluation
 from dragoman.report.charts import FEW, LINES, Chart, draw
 from dragoman.report.fonts import warn_of_missing_letters
 from dragoman.report.pictures import FORMATS, LINE_STYLE, Lines, as_file, drawing, format_of, plot_lines
+from dragoman.requests.pictures import Along
 from dragoman.text.lines import replace_file
 
 Records = Sequence[Mapping[str, Any]]
 """Records as read by `training.log.read_log`: mappings with `kind`, `update`, `seconds` and the measurements."""
-
-Along = Literal["updates", "epochs", "minutes"]
-"""The x axis of a learning curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Measurement:
     logarithmic: bool = False
 
 
-MEASUREMENTS = {
+MEASUREMENTS: Mapping[str, Measurement] = {
     "perplexity": Measurement("validation", "perplexity", "perplexity of the dev set", logarithmic=True),
     "bleu": Measurement("validation", "bleu", "BLEU of the dev set"),
     "chrf": Measurement("validation", "chrf", "chrF of the dev set"),
@@ -47,8 +45,6 @@ MEASUREMENTS = {
     "loss": Measurement("train", "loss", "training loss, nats per token"),
     "training-perplexity": Measurement("train", "perplexity", "perplexity in training", logarithmic=True),
 }
-"""By the names of the command line."""
-
 _KEYS: dict[Along, tuple[str, float]] = {
     "updates": ("update", 1.0),
     "epochs": ("epoch", 1.0),

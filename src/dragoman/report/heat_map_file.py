@@ -11,7 +11,7 @@ letters that no font has are reported, and drawn as boxes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,9 +19,9 @@ from matplotlib.patches import Rectangle
 
 from dragoman.alignment.heat_map import HeatMap
 from dragoman.report.pictures import as_file, drawing, format_of, without_mathtext
+from dragoman.requests.pictures import Scale
 from dragoman.text.lines import replace_file
 
-Scale = Literal["paper", "modern"]
 SCALES: dict[Scale, str] = {"paper": "gray", "modern": "viridis"}
 """matplotlib's colour maps; both run from dark, 0, to bright, 1."""
 
@@ -77,6 +77,3 @@ def _figure(heat_map: HeatMap, scale: Scale) -> Figure:
                 axes.add_patch(box)
                 axes.plot(centre, row + 0.5, marker="o", markersize=3.2, color=_MARK, clip_on=False)
     return figure
-
-
-assert set(SCALES) == set(get_args(Scale))

@@ -28,9 +28,10 @@ from dragoman.report.charts import FEW
 from dragoman.report.curves import Curve, Records, learning_curves, slice_curves
 from dragoman.report.differences import OovCounts, confusions, missed
 from dragoman.report.facts import Facts, language_name
-from dragoman.report.heat_map_file import SCALES, Scale
+from dragoman.report.heat_map_file import SCALES
 from dragoman.report.samples import Sample
 from dragoman.report.sentences import pack
+from dragoman.requests.pictures import Scale
 from dragoman.text.display import LONGEST_LABEL, visible
 from dragoman.text.lines import replace_file
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -19,9 +19,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from dragoman.report.fonts import font_families
+from dragoman.requests.pictures import PictureFormat
 from dragoman.text.display import visible
 
-FORMATS = ("png", "svg", "pdf")
+FORMATS = get_args(PictureFormat)
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
 """Name -> points in ascending order."""

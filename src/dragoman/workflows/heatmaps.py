@@ -11,13 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.heat_map import HeatMap, segment_heat_map
-from dragoman.errors import InputError
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pair_files import holds_pairs
+from dragoman.errors import ConfigError, InputError
+from dragoman.progress import Console
 from dragoman.report.fonts import warn_of_missing_letters
-from dragoman.report.heat_map_file import Scale, write_heat_map
+from dragoman.report.heat_map_file import write_heat_map
 from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
-from dragoman.runs.opening import Run
+from dragoman.requests.pictures import MOST_HEAT_MAPS, HeatMapRequest, Scale
+from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.scorer import ScoredPair
+from dragoman.text.lines import read_lines
 from dragoman.text.temporary import make_folder
 from dragoman.workflows.reports import given_samples, run_name, translated_samples
 
@@ -31,6 +36,33 @@ class AlignedSentences:
     heat_maps: list[HeatMap]
     samples: list[Sample] | None
     """The same for the report page, which shows words; None for heat maps of tokens."""
+
+
+def draw_requested(request: HeatMapRequest) -> None:
+    """Translate or score the lines of a request, draw them, and say the names of the files.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `open_run` and `draw_heat_maps`; the model has no attention.
+    """
+    opened = open_run(request.run, device=request.general.device, threads=request.general.threads)
+    if not opened.engine.attends:
+        raise ConfigError(f"the model of {request.run} has no attention, so there are no alignment weights to draw")
+    pairs = _pairs([Path(name) for name in request.files or ("-",)])
+    numbers = request.lines or range(1, min(MOST_HEAT_MAPS, len(pairs)) + 1)
+    if request.lines and request.lines[-1] > len(pairs):
+        raise ConfigError(f"--lines: there is no line {request.lines[-1]}, the input has {len(pairs)}")
+    aligned = align_sentences(opened, [pairs[number - 1] for number in numbers], segments=request.segments)
+    console = Console(quiet=request.general.quiet)
+    formats = request.format or ("png",)
+    for path in draw_heat_maps(Path(request.out), opened, aligned, numbers, formats, request.colormap):
+        console.info(str(path))
+
+
+def _pairs(files: Sequence[Path]) -> list[tuple[str, str | None]]:
+    """The sources of the input with their given translations."""
+    if len(files) == 1 and not holds_pairs(files[0]):
+        return [(line, None) for line in read_lines(files[0])]
+    return [(pair.source, pair.target) for pair in read_pairs([files])]
 
 
 def align_sentences(run: Run, pairs: Sequence[tuple[str, str | None]], *, segments: bool = False) -> AlignedSentences:

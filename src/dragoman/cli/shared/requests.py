@@ -85,7 +85,7 @@ def _add_option(container: argparse._ActionsContainer, name: str, key: Key, sche
 def _kind(key: Key) -> dict[str, Any]:
     """The arguments with which argparse parses and checks the values of a key."""
     item, spelling = key.item, key.spelling
-    if item is None:
+    if item is None or spelling.get("nargs", item) is None:
         return _value(key, spelling)
     inner = item.item
     if inner is not None:  # a list of lists of files
