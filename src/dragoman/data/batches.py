@@ -165,7 +165,8 @@ class Batches:
         self._seed = seed
         self._source_eos = source_eos
         self._sort = sort
-        self._mix = mix
+        self.mix = mix
+        """How often the pairs of each corpus are drawn; None for every pair once an epoch."""
         self.changes = changes
         """Changes some pairs of each epoch, or None."""
         self._epoch = -1
@@ -231,7 +232,7 @@ class Batches:
         if epoch != self._epoch:
             self._order = np.zeros(0, np.uint32)  # two orders are never held at once
             pairs = len(self._store)
-            order = self._mix.epoch(self._seed, epoch) if self._mix else np.arange(pairs, dtype=row_type(pairs))
+            order = self.mix.epoch(self._seed, epoch) if self.mix else np.arange(pairs, dtype=row_type(pairs))
             np.random.Generator(np.random.PCG64([self._seed, epoch])).shuffle(order)
             self._epoch, self._order, self._pool_number = epoch, order, -1
         return self._order

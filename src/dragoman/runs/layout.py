@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from dragoman.config.files import dump_config, load_config
 from dragoman.config.language_model import LanguageConfig
@@ -223,6 +224,6 @@ class RunFolder:
         """Load the segmentation and the vocabulary of the target. Raises as `source_side`."""
         return self._side("target")
 
-    def _side(self, side: str) -> TextSide:
+    def _side(self, side: Literal["source", "target"]) -> TextSide:
         require_intact(self.path, f"text/{side}.*")
         return TextSide.load(self.text, side)

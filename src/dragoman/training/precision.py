@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
-from dragoman.config.language_model import LanguageConfig
-from dragoman.config.schema import Config
 from dragoman.data.batches import Batch
 from dragoman.model.devices import choose_precision
 from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
-from dragoman.progress import Console
-from dragoman.runs.layout import RunFolder
 from dragoman.text.padding import pad
 
 SENTENCES, LENGTH = 64, 15
@@ -25,9 +21,6 @@ FASTER = 0.9
 noise of the measurement: without a margin, trainings with one seed would differ from day to day."""
 REPEATS = 3
 """Updates timed in each precision, after an untimed one."""
-
-
-Configured = TypeVar("Configured", Config, LanguageConfig)
 
 
 class PrecisionChoice(NamedTuple):
@@ -53,17 +46,6 @@ def fastest_precision(model: Trainable) -> PrecisionChoice:
     if seconds["bf16"] <= FASTER * seconds["fp32"]:
         return PrecisionChoice("bf16", words)
     return PrecisionChoice("fp32", f"{words}; bf16 has to be 10 % faster")
-
-
-def settle_precision(config: Configured, model: Trainable, folder: RunFolder, console: Console) -> Configured:
-    """Replace `auto` by the faster precision, also in RUN/config.yaml, so that a resumed run keeps it."""
-    if config.training.precision != "auto":
-        return config
-    choice = fastest_precision(model)
-    console.info(f"training.precision: auto is {choice.precision} here ({choice.reason})")
-    settled = config.replaced(training=config.training.replaced(precision=choice.precision))
-    folder.save_config(settled)
-    return settled
 
 
 def _seconds(model: Trainable, precision: torch.dtype | None) -> float:

@@ -13,13 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dragoman.alignment.ibm1 import mutual_translations
-from dragoman.config.building import override
-from dragoman.config.schema import Config
 from dragoman.data.batches import Budget, batch_ids
 from dragoman.data.store import Store
 from dragoman.model.translation import TranslationModel
-from dragoman.progress import Console
-from dragoman.runs.layout import RunFolder
 
 PAIRS, LONGEST = 20_000, 60
 """Pairs of the training text, and their segments a side at most, that the links are learnt from."""
@@ -46,35 +42,6 @@ class Readings(NamedTuple):
     def better(self) -> Reading:
         """The reading with more links; the predicted word if there are too few, or as many."""
         return "read" if self.links >= FEWEST and self.read > self.predicted else "predicted"
-
-
-def settle_aligned_word(
-    config: Config, model: TranslationModel, text: Store, dev: Store, folder: RunFolder, console: Console
-) -> bool:
-    """Measure which word the weights of a trained model align, print it, and write it into the run's configuration.
-
-    Guided weights are taught to align the predicted word, which is then not measured.
-
-    Args:
-        config: that of the run.
-        model: the trained model.
-        text, dev: the stored training text and dev set.
-
-    Returns:
-        whether the configuration was written.
-    """
-    if config.model.attention.aligned_word != "measured":
-        return False
-    found: Reading = "predicted"
-    if config.model.decoder.context == "attended" and not config.training.guided_alignment:
-        readings = measure_readings(model, text, dev)
-        found = readings.better
-        console.info(
-            f"attention: weights are taken for the word {found}; of {readings.links:,} links of the dev set "
-            f"{readings.predicted:,} are right for the word predicted, {readings.read:,} for the word just read"
-        )
-    folder.save_config(override(config, [f"model.attention.aligned_word={found}"]))
-    return True
 
 
 def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readings:

@@ -39,7 +39,6 @@ from dragoman.workflows.training_steps import (
     prepare_model,
     require_regular_files,
     require_resumable,
-    settle_mix,
     target_workload,
     training_batches,
 )
@@ -222,13 +221,15 @@ def _train(config: LanguageConfig, folder: RunFolder, execution: Execution, new:
     _require_memory(config, len(vocabulary), device, store)
     model = build_language_model(config.model, len(vocabulary)).to(chosen_device)
     config = prepare_model(model, config, folder, console)
-    mix = settle_mix(config.training, store, console)
+    batches = training_batches(config.training, store, source_eos=False)
+    if batches.mix is not None:
+        console.info(f"mix: {batches.mix}")
     task = TrainingTask(
         model,
-        training_batches(config.training, store, mix, source_eos=False),
+        batches,
         config.training,
         Validators(dev_perplexity(open_lines(folder.dev_data, vocabulary), source_eos=False)),
-        target_workload(store, mix, sum(parameter.numel() for parameter in model.parameters())),
+        target_workload(store, batches.mix, sum(parameter.numel() for parameter in model.parameters())),
     )
     result = train(task, folder, execution, None if new is None else Beginning(new.take_place))
     return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

@@ -16,13 +16,12 @@ from dragoman.data.store import META, Store
 from dragoman.errors import DragomanError
 from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision
-from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import sha256_of
 from dragoman.training.joining import joined_ranks
 from dragoman.training.loop import TrainingResult, follow
 from dragoman.training.ranks import Ranks
-from dragoman.workflows.training_steps import settle_mix, training_batches
+from dragoman.workflows.training_steps import training_batches
 
 _PREPARED = "the prepared run"
 
@@ -68,8 +67,7 @@ def follow_training(
     ranks.require_equal(text, _text(folder), remedy)
     model = build(config.model, len(source.vocabulary), len(target.vocabulary)).to(choose_device(device))
     model.set_precision(choose_precision(config.training.precision, model.device))
-    mix = settle_mix(config.training, store, Console(quiet=True))
-    batches = training_batches(config.training, store, mix, (source, target), source_eos=config.model.source_eos)
+    batches = training_batches(config.training, store, (source, target), source_eos=config.model.source_eos)
     return folder, follow(model, batches, config.training, ranks, threads)
 
 

@@ -48,19 +48,18 @@ from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_bat
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
-from dragoman.workflows.aligned_word import settle_aligned_word
 from dragoman.workflows.calibration import calibrate
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_empty_references, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel
 from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.other_ranks import follow_training, joined_for_training, publish_run
 from dragoman.workflows.reports import DEV_SET, write_run_report
+from dragoman.workflows.settling import as_settled, settle_aligned_word, settle_window
 from dragoman.workflows.training_steps import (
     dev_perplexity,
     prepare_model,
     require_regular_files,
     require_resumable,
-    settle_mix,
     target_workload,
     training_batches,
 )
@@ -71,7 +70,6 @@ from dragoman.workflows.training_text import (
     read_dev,
     require_alignments,
     save_dev,
-    settle_window,
     unchanged,
 )
 
@@ -196,7 +194,7 @@ class _TrainingFiles:
 
 def _train_new(config: Config, files: _TrainingFiles, execution: Execution, *, extend_vocabulary: bool) -> TrainedRun:
     console, corpora, dev, alignments = execution.console, files.corpora, files.dev, files.alignments
-    config = _checked(config)
+    config = build_config(config.values(), "config")  # one made in Python may not be valid
     if extend_vocabulary and files.start_from is None:
         raise ConfigError("--extend-vocabulary requires --from RUN: it adds to the vocabulary of a trained model")
     trained = None if files.start_from is None else TrainedModel.open(files.start_from, config)
@@ -271,7 +269,7 @@ def resume_training(
         RunError: the folder is not a run folder, has no training state, or another process writes to it.
         TrainingError, Interrupted, InputError: as for `train`.
     """
-    config = None if config is None else _checked(config)
+    config = None if config is None else build_config(config.values(), "config")
     require_threads(threads)
     set_threads(threads)
     with joined_for_training(rank_timeout, device, config) as ranks:
@@ -285,7 +283,7 @@ def resume_training(
 def _resume(folder: RunFolder, config: Config | None, execution: Execution) -> TrainedRun:
     saved = folder.load_config()
     if config is not None:
-        config = _settled(config, saved)
+        config = as_settled(config, saved)
     if config is not None and config != saved:
         require_resumable(saved, config)
         folder.save_config(config)
@@ -293,31 +291,6 @@ def _resume(folder: RunFolder, config: Config | None, execution: Execution) -> T
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     prepared = PreparedCorpus(store, source, target)
     return _train(config or saved, folder, prepared, execution)
-
-
-def _settled(config: Config, saved: Config) -> Config:
-    """The configuration with what a new run settles when it begins, as the saved one has it."""
-    if config.training.precision == "auto":
-        config = override(config, [f"training.precision={saved.training.precision}"])
-    if config.model.attention.aligned_word == "measured":
-        config = override(config, [f"model.attention.aligned_word={saved.model.attention.aligned_word}"])
-    if config.training.validation.tokenizer == "auto":
-        config = override(config, [f"training.validation.tokenizer={saved.training.validation.tokenizer}"])
-    if config.model.attention.reference_length is not None:
-        window = saved.model.attention.window
-        config = override(config, [f"model.attention.window={window}", "model.attention.reference_length=null"])
-    text, known = config.text, saved.text
-    return config.replaced(
-        text=text.replaced(
-            source=text.source.replaced(language=text.source.language or known.source.language),
-            target=text.target.replaced(language=text.target.language or known.target.language),
-        )
-    )
-
-
-def _checked(config: Config) -> Config:
-    """The same configuration, checked: one built in Python may not be valid."""
-    return build_config(config.values(), "config")
 
 
 def _require_memory(config: Config, source: int, target: int, device: DeviceName, text: Store | None = None) -> None:
@@ -365,11 +338,12 @@ def _train(
         warn_of_empty_references(dev)
     if config.training.validation.metric == "bleu":
         warn_of_references_unfit_for_bleu(tokenizer_of(config), dev)
-    mix = settle_mix(config.training, prepared.store, console)
+    sides = prepared.source, prepared.target
+    batches = training_batches(config.training, prepared.store, sides, source_eos=config.model.source_eos)
+    if batches.mix is not None:
+        console.info(f"mix: {batches.mix}")
     if ranks.size > 1:
         console.info(f"ranks: {ranks.size} processes")
-    sides = prepared.source, prepared.target
-    batches = training_batches(config.training, prepared.store, mix, sides, source_eos=config.model.source_eos)
     if batches.changes is not None:
         counts = batches.changes.count(len(prepared.store), batches.pool_rows)
         listed = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
@@ -384,7 +358,7 @@ def _train(
         publish_run(ranks, config, folder)
     dev_store = Store.open(folder.dev_data, prepared.vocabularies)
     validators = _validators(config, dev, dev_store, prepared)
-    workload = None if config.training.minutes is None else _workload(config, prepared, mix)
+    workload = None if config.training.minutes is None else _workload(config, prepared, batches.mix)
     beginning = None if new is None else Beginning(partial(take_place, new), validate_first=trained is not None)
     task = TrainingTask(model, batches, config.training, validators, workload)
     result = train_model(task, folder, execution, beginning)

@@ -22,8 +22,8 @@ from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import not_found
 from dragoman.text.side import TextSide
 from dragoman.training.forecast import SmallerModel, Workload
-from dragoman.training.precision import Configured, settle_precision
 from dragoman.training.validation import perplexity
+from dragoman.workflows.settling import Configured, settle_precision
 
 DEV_BUDGET = Budget("tokens", 2048)
 """Batch size for the perplexity of the dev set: without gradients, larger batches than in training fit into memory."""
@@ -84,27 +84,18 @@ def prepare_model(model: Trainable, config: Configured, folder: RunFolder, conso
     return config
 
 
-def settle_mix(config: TrainingConfig, store: Store, console: Console) -> Mix | None:
-    """The mix of the training corpora, which is printed; None where every pair is drawn once an epoch.
-
-    Raises:
-        ConfigError: it does not fit the stored corpora.
-    """
-    mix = choose_mix(config.mix, store.corpora)
-    if mix is not None:
-        console.info(f"mix: {mix}")
-    return mix
-
-
 def training_batches(
     config: TrainingConfig,
     store: Store,
-    mix: Mix | None,
     sides: tuple[TextSide, TextSide] | None = None,
     *,
     source_eos: bool,
 ) -> Batches:
-    """The training batches as the configuration describes them; the sides are for `training.changes`."""
+    """The training batches as the configuration describes them; the sides are for `training.changes`.
+
+    Raises:
+        ConfigError: its mix does not fit the stored corpora.
+    """
     batch = config.batch
     changes = (
         None if sides is None or config.changes == ChangesConfig() else PairChanges(config.changes, *sides, config.seed)
@@ -116,7 +107,7 @@ def training_batches(
         seed=config.seed,
         source_eos=source_eos,
         sort=batch.sort,
-        mix=mix,
+        mix=choose_mix(config.mix, store.corpora),
         changes=changes,
     )
 

@@ -12,7 +12,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from dragoman.config.building import override
 from dragoman.config.schema import Config, SideConfig
 from dragoman.corpora.cleaning import Cleaner
 from dragoman.corpora.corpus import read_pairs
@@ -20,7 +19,6 @@ from dragoman.corpora.held_out import HeldOut, hold_out
 from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.data.segment_journal import SegmentJournal
-from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
 from dragoman.inspection.advice import seen_in_training
 from dragoman.progress import Console
@@ -226,22 +224,6 @@ def _lines_of_both(pairs: Iterable[Pair]) -> Iterator[str]:
     for pair in pairs:
         yield pair.source
         yield pair.target
-
-
-def settle_window(config: Config, store: Store, folder: RunFolder, console: Console) -> Config:
-    """Replace a window that is stated for another length of sentences by one for this text, also in RUN/config.yaml."""
-    attention = config.model.attention
-    if attention.reference_length is None:
-        return config
-    mean = len(store.source.ids) / len(store)
-    window = max(1, round(attention.window * mean / attention.reference_length))
-    console.info(
-        f"model.attention.window: {window} ({attention.window} for {attention.reference_length:g} source segments a "
-        f"line, here {mean:.1f})"
-    )
-    settled = override(config, [f"model.attention.window={window}", "model.attention.reference_length=null"])
-    folder.save_config(settled)
-    return settled
 
 
 def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
