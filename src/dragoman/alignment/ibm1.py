@@ -51,8 +51,10 @@ def train_ibm1(pairs: Pairs, source_size: int, target_size: int) -> TranslationT
         shares /= np.repeat(np.add.reduceat(shares, starts), groups) if len(groups) else 1.0
         counts = np.bincount(which, shares, len(pairs_of_words))
         probabilities = counts / np.bincount(source, counts, source_size + 1)[source]
-    real = source < source_size
-    return _most_probable_first(source[real], pairs_of_words[real] % target_size, probabilities[real])
+    target = pairs_of_words % target_size
+    order = np.lexsort((target, -probabilities, source))  # the most probable first
+    order = order[source[order] < source_size]
+    return TranslationTable(source[order], target[order], probabilities[order])
 
 
 def mutual_translations(
@@ -95,10 +97,3 @@ def _candidate_links(pairs: Pairs, source_size: int, target_size: int) -> tuple[
         groups.append(np.full(len(target), len(words)))
     empty = np.empty(0, np.int64)
     return np.concatenate([empty, *keys]), np.concatenate([empty, *groups])
-
-
-def _most_probable_first(
-    source: NDArray[np.int64], target: NDArray[np.int64], probabilities: NDArray[np.float64]
-) -> TranslationTable:
-    order = np.lexsort((target, -probabilities, source))
-    return TranslationTable(source[order], target[order], probabilities[order])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -89,7 +90,8 @@ def column_names(rows: Sequence[Sequence[str | None]], reading: Reading) -> tupl
     cells = [[cell or "" for cell in row] for row in rows]
     first = cells[0] if cells else []
     if _is_header(first, reading) or differs_in_script(first, cells[1:]):
-        return True, _names(first)
+        named = [cell.strip() for cell in first]  # a number where a name is empty or that of another column
+        return True, [name if name and named.count(name) == 1 else str(at) for at, name in enumerate(named, 1)]
     return False, [str(number) for number in range(1, max(map(len, cells), default=0) + 1)]
 
 
@@ -99,26 +101,15 @@ def _is_header(first: Sequence[str], reading: Reading) -> bool:
     return is_header(first) or not cells.isdisjoint(one.casefold() for one in reading.columns or ())
 
 
-def _names(cells: Sequence[str]) -> list[str]:
-    """Names of columns; the number of the column where its name is empty or that of another."""
-    names = [cell.strip() for cell in cells]
-    return [name if name and names.count(name) == 1 else str(number) for number, name in enumerate(names, 1)]
-
-
 def _evenness(sample: Sequence[str], separator: str) -> tuple[float, int]:
     """The share of lines with as many columns as the first, and their number; 0 where there is one column."""
-    reader = csv.reader((f"{line}\n" for line in sample), delimiter=separator)
-    counts = [len(row) for row in _until_error(reader) if row]
+    counts: list[int] = []
+    with suppress(csv.Error):
+        for row in csv.reader((f"{line}\n" for line in sample), delimiter=separator):
+            counts += [len(row)] if row else []
     if not counts or counts[0] < 2:
         return 0.0, 0
     return counts.count(counts[0]) / len(counts), counts[0]
-
-
-def _until_error(reader: Iterable[list[str]]) -> Iterator[list[str]]:
-    try:
-        yield from reader
-    except csv.Error:
-        return
 
 
 def _is_quoted(sample: Sequence[str]) -> bool:

@@ -62,24 +62,12 @@ LineTable = Callable[[Path, PeekedLines], Table | None]
 FileTable = Callable[[Path, BinaryIO], Table]
 
 
-def _csv_table(path: Path, lines: PeekedLines) -> Table:
-    return open_delimited(path, lines, current_reading(), SEPARATORS)
-
-
 def _tsv_table(path: Path, lines: PeekedLines) -> Table | None:
     """None for lines without a header whose columns are not chosen by number: then they are source and target."""
     reading = current_reading()
     if not has_header(lines, reading) and not any(map(str.isdecimal, reading.columns or ())):
         return None
     return open_delimited(path, lines, reading, "\t")
-
-
-def _xlsx_table(path: Path, file: BinaryIO) -> Table:
-    return open_spreadsheet(path, file, current_reading(), xlsx_sheets)
-
-
-def _ods_table(path: Path, file: BinaryIO) -> Table:
-    return open_spreadsheet(path, file, current_reading(), ods_sheets)
 
 
 def _is_plain(names: Sequence[str], wanted: Sequence[str]) -> bool:
@@ -102,14 +90,18 @@ def _json_lines_table(path: Path, lines: PeekedLines) -> Table | None:
     return Table(path, names, records, [flattened(_json_object(line, str(path))) for line in first], "keys")
 
 
-_LINE_TABLES: dict[str, LineTable] = {".csv": _csv_table, ".tsv": _tsv_table, ".jsonl": _json_lines_table}
+_LINE_TABLES: dict[str, LineTable] = {
+    ".csv": lambda path, lines: open_delimited(path, lines, current_reading(), SEPARATORS),
+    ".tsv": _tsv_table,
+    ".jsonl": _json_lines_table,
+}
 
 _FILE_TABLES: dict[str, FileTable] = {
     ".json": open_json,
     ".tmx": open_tmx,
     **dict.fromkeys((".xliff", ".xlf", ".sdlxliff", ".mqxliff"), open_xliff),
-    ".xlsx": _xlsx_table,
-    ".ods": _ods_table,
+    ".xlsx": lambda path, file: open_spreadsheet(path, file, current_reading(), xlsx_sheets),
+    ".ods": lambda path, file: open_spreadsheet(path, file, current_reading(), ods_sheets),
     ".po": open_po,
     ".mo": open_mo,
 }

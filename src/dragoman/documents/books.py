@@ -60,7 +60,9 @@ def read_book(content: bytes, languages: Languages) -> Document:
         if name == package or (kinds[name] in (_PAGES, _CONTENTS) and name in archive.names)
     }
     places = list(_places(texts, package, kinds))
-    attributes = [(name, *one) for name in kinds if kinds[name] == _PAGES for one in _attributes(texts, name)]
+    pages = {name: texts.get(name, "") for name in kinds if kinds[name] == _PAGES}
+    # Each with the part in which it stands, its value and its line.
+    attributes = [(name, *one) for name, page in pages.items() for one in translated_attributes(page).items()]
 
     def write(translations: list[str]) -> bytes:
         changed: dict[str, list[str]] = {name: [] for name in texts}
@@ -89,11 +91,6 @@ def read_book(content: bytes, languages: Languages) -> Document:
             *(line for _, _, line in attributes),
         ],
     )
-
-
-def _attributes(texts: dict[str, str], name: str) -> Iterator[tuple[str, int]]:
-    """The values of attributes of a page, and the lines in which they stand."""
-    yield from translated_attributes(texts.get(name, "")).items()
 
 
 def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_Place]:

@@ -405,7 +405,8 @@ class _Reader:
         """Whether an element belongs to the word before it, or is a symbol; its characters leave the text."""
         if self._xml is not None:
             return False
-        if not all(map(_is_symbol, self._characters[element.start :])):
+        own = self._characters[element.start :]
+        if not all(one in _MARKS or unicodedata.category(one) in ("So", "Sm", "Mn", "Cf") for one in own):
             if element.end - element.start > INDICES.get(name, -1):
                 return False
             if name in ("sub", "sup") and " " in self._characters[element.start :]:
@@ -457,11 +458,6 @@ class _Reader:
         self._text, self._characters, self._open = Text(), [], []
         self._open_names.clear()
         self._word_end, self._ended = 0, None
-
-
-def _is_symbol(character: str) -> bool:
-    """Whether a character is a picture or a mark of its own, such as a star, and no punctuation of a sentence."""
-    return character in _MARKS or unicodedata.category(character) in ("So", "Sm", "Mn", "Cf")
 
 
 def _join_nested(text: Text) -> None:

@@ -237,13 +237,13 @@ class _Sentence:
         ends: list[_Tag] = []
         """What ends behind the word before."""
         for number, (start, end) in enumerate(self._sentence.target_units):
-            stack = stacks[number]
+            stack, source = stacks[number], self._sentence.sources[number]
             begins: list[_Tag] = []
             waiting = self._before.get(number, [])
             for element in stack[len(_common(stacks[number - 1], stack)) if number else 0 :]:
                 begins += [self._in_front(one) for one in waiting if not element.encloses(one.element)]
                 waiting = [one for one in waiting if element.encloses(one.element)]
-                between = "" if waiting else self._begun(element, self._sentence.sources[number])
+                between = "" if waiting or source is None else self._between(element.start, self._units[source][0])
                 begins.append(_Tag(element.open, between))
             begins += map(self._in_front, waiting)
             result += self._gap(text[place:start] if words[number] is not None else "", ends, begins)
@@ -254,7 +254,8 @@ class _Sentence:
             for element in reversed(stack[len(_common(stack, following)) :]):
                 inside = [self._behind(one) for one in waiting if element.encloses(one.element)]
                 waiting = [one for one in waiting if not element.encloses(one.element)]
-                between = "" if inside else self._ended(element, self._sentence.sources[number])
+                last_word = len(self._text) if source is None else self._units[source][1]
+                between = "" if inside else self._between(last_word, element.end)
                 ends += [*inside, _Tag(element.close, between)]
             ends += map(self._behind, waiting)
             place = end
@@ -330,16 +331,6 @@ class _Sentence:
                 place = found + len(own)
             pieces.append(element.kept or "")
         return "".join([*pieces, self._document.escape(text[place:]) if place else ""])
-
-    def _begun(self, element: Element, source: int | None) -> str:
-        """What stands between the beginning of an element and its first word, if `source` is that word."""
-        start = -1 if source is None else self._units[source][0]
-        return self._between(element.start, start)
-
-    def _ended(self, element: Element, source: int | None) -> str:
-        """What stands between the last word of an element and its end, if `source` is that word."""
-        end = len(self._text) if source is None else self._units[source][1]
-        return self._between(end, element.end)
 
     def _between(self, start: int, end: int) -> str:
         """The characters from one place of the source to another, if they are no words."""

@@ -5,6 +5,7 @@ Only the characters of the values change. Line breaks in a value divide it; its 
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -171,7 +172,7 @@ def read_resx(content: bytes, languages: Languages) -> Document:
         if section is not None:
             first, last = (start + place for place in section.span("value"))
             return _plain(first, last, section["value"], _section)
-        return _plain(start, end, as_text(raw), _xml_escaped)
+        return _plain(start, end, as_text(raw), partial(html.escape, quote=False))
 
     rows = [
         (*found.span("value"), found["value"])
@@ -238,7 +239,11 @@ def _section(value: str) -> str:
 
 def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable[int] = ()) -> Document:
     """The values of a file that have words; `lost` has the places of those that cannot be read."""
-    found = [one for one in values if _is_text(one.markup)]
+    found = [
+        one
+        for one in values
+        if has_letter(one.markup) and not _NO_TEXT.fullmatch(one.markup.strip()) and not _PLURAL.search(one.markup)
+    ]
 
     def write(translations: list[str]) -> bytes:
         result: list[str] = []
@@ -251,10 +256,6 @@ def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable
 
     places = line_places(text, (one.start for one in found))
     return Document([one.markup for one in found], texts_alone(write), places, untranslated=line_places(text, lost))
-
-
-def _is_text(markup: str) -> bool:
-    return has_letter(markup) and not _NO_TEXT.fullmatch(markup.strip()) and not _PLURAL.search(markup)
 
 
 def _plain(start: int, end: int, value: str, write: Callable[[str], str]) -> _Value:
@@ -271,7 +272,3 @@ def _unescaped(value: str) -> str:
 
     value = re.sub(r"\\(?:[uU](?P<code>[0-9a-fA-F]{4})|(?P<one>.))", character, value)
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of surrogates are one character
-
-
-def _xml_escaped(value: str) -> str:
-    return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dragoman.inspection.corpus_reader import EncodingGuess, FileCounts
 from dragoman.inspection.findings import FINDING_KINDS, NOT_UTF8, Finding
-from dragoman.inspection.inspect import LONGEST, Inspection, SideFacts
+from dragoman.inspection.inspect import LONGEST, Inspection
 from dragoman.text.lines import is_compressed
 
 LOW_CORRELATION = 0.5
@@ -105,7 +105,7 @@ def _corpus_problems(inspection: Inspection) -> Iterator[Advice]:
             "The two sides cannot be told apart by their letters: they are in one language or nearly so, or mixed. "
             "Lines on the wrong side were therefore not searched for."
         )
-    for name, side in _sides(inspection):
+    for name, side in inspection.sides.items():
         if sum(side.scripts.values()) < FEW_LETTERS * side.lengths.mean_characters * pairs:
             yield Advice(
                 f"The {name} consists almost only of digits and other signs without letters: check that these are the "
@@ -116,7 +116,7 @@ def _corpus_problems(inspection: Inspection) -> Iterator[Advice]:
 
 def _settings(inspection: Inspection) -> Iterator[str]:
     """What to set before training."""
-    for name, side in _sides(inspection):
+    for name, side in inspection.sides.items():
         if side.words.singleton_share > MANY_SINGLETONS:
             yield (
                 f"{name} words: {_percent(side.words.singleton_share)} of the running words occur only once, so a "
@@ -127,10 +127,6 @@ def _settings(inspection: Inspection) -> Iterator[str]:
                 f"{name} lengths: more than one line in a hundred is longer than {LONGEST} words; split these into "
                 "sentences, or raise cleaning.max_length."
             )
-
-
-def _sides(inspection: Inspection) -> tuple[tuple[str, SideFacts], tuple[str, SideFacts]]:
-    return ("source", inspection.source), ("target", inspection.target)
 
 
 def seen_in_training(name: str, seen: int, size: int) -> str:

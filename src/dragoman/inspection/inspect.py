@@ -35,6 +35,7 @@ from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
 from dragoman.text.raw_lines import has_letter, is_blank
+from dragoman.text.side import SideName
 
 SAMPLE = 200
 """Pairs of each chunk from which the classifiers learn what is usual."""
@@ -77,6 +78,11 @@ class Inspection(Struct, frozen=True):
     """Files of the corpus with lines that are not UTF-8, by name."""
     held_out: list[HeldOutSet]
     subwords: SubwordFacts | None
+
+    @property
+    def sides(self) -> dict[SideName, SideFacts]:
+        """Both sides by name."""
+        return {"source": self.source, "target": self.target}
 
 
 def inspect_corpus(

@@ -137,7 +137,7 @@ def _scripts(side: SideFacts) -> str:
 def _coverage(inspection: Inspection) -> str:
     """The share of running words that the most frequent ones cover, for both sides and held-out sets."""
     tables = []
-    for name, side in (("source", inspection.source), ("target", inspection.target)):
+    for name, side in inspection.sides.items():
         head = [f"{name} vocabulary", "covers", *side.words.held_out]
         curves = [side.words.curve, *side.words.held_out.values()]
         rows = [

@@ -10,14 +10,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from itertools import accumulate, chain, groupby, islice
+from itertools import accumulate, chain, islice
 
 import numpy as np
 from msgspec import Struct
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.corpora.pairs import Pair
-from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
+from dragoman.text.scripts import LETTERS_WITHOUT_SPACES, character_class
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
 
 _SIGNS_END = 0x20000
@@ -49,8 +49,7 @@ def _folded(stretch: str) -> tuple[str, ...]:
 @cache
 def _pattern() -> re.Pattern[str]:
     signs = [code for code in range(_SIGNS_END) if unicodedata.category(chr(code))[0] in "PS"]
-    runs = [list(run) for _, run in groupby(enumerate(signs), key=lambda numbered: numbered[1] - numbered[0])]
-    alone = "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs) + LETTERS_WITHOUT_SPACES
+    alone = character_class(signs) + LETTERS_WITHOUT_SPACES
     return re.compile(rf"[^{alone}]+|[{alone}]")
 
 

@@ -37,7 +37,9 @@ class _Placed(NamedTuple):
 def as_svg(root: Node, vocabulary: Vocabulary) -> str:
     """Return an `<svg>` element."""
     placed = _place(root)
-    names = [_name(each.node, vocabulary) for each in placed]
+    pieces = vocabulary.pieces([each.node.token for each in placed])
+    ends = [_END[each.node.fate] for each in placed]
+    names = [shortened(visible(piece), _LONGEST) + end for piece, end in zip(pieces, ends, strict=True)]
     columns = _columns(placed, names)
     width = columns[-1] + 1
     height = (1 + max(each.row for each in placed)) * ROW
@@ -147,7 +149,3 @@ def _token(each: _Placed, name: str, vocabulary: Vocabulary, columns: Sequence[f
         f'<text x="{columns[each.depth]:g}" y="{(each.row + 0.5) * ROW:g}" dy=".35em"{weight} '
         f'fill-opacity="{_FADED[node.fate]}">\u2068{escape(name)}\u2069<title>{escape(title)}</title></text>'
     )
-
-
-def _name(node: Node, vocabulary: Vocabulary) -> str:
-    return shortened(visible(vocabulary.pieces([node.token])[0]), _LONGEST) + _END[node.fate]

@@ -193,6 +193,7 @@ def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict
     """Return the two blocks of data that script.js reads."""
     if not report.systems or not report.systems[0].samples:
         return None
+    shades = 255 * colormaps[SCALES["modern"]](np.linspace(0, 1, _SHADES))[:, :3]
     packed = pack(
         [system.name for system in report.systems],
         [system.samples for system in report.systems],
@@ -201,14 +202,8 @@ def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict
             "languages": [code and code.replace("_", "-") for code in languages],  # as in HTML: pt-BR
             "open": report.heat_maps_open,
             "scale": report.scale,
-            "modern": _modern_shades(),
+            "modern": np.rint(shades).astype(int).tolist(),  # red, green, blue, 0-255, for weights from 0 to 1
             "longest": LONGEST_LABEL,
         },
     )
     return {"texts": Markup(packed.texts), "weights": Markup(packed.weights)}
-
-
-def _modern_shades() -> list[list[int]]:
-    """Return red, green and blue, 0-255, of the modern scale for weights from 0 to 1."""
-    shades = colormaps[SCALES["modern"]](np.linspace(0, 1, _SHADES))[:, :3]
-    return [[round(255 * part) for part in shade] for shade in shades.tolist()]

@@ -38,16 +38,12 @@ def open_interactive(path: str | Path, before_waiting: Callable[[], None]) -> In
     with suppress(OSError, ValueError, AttributeError):  # standard input is closed, or has no file descriptor
         if str(path) == STANDARD_STREAM:
             descriptor = sys.stdin.fileno()
-            if _arrives_over_time(descriptor):
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor):
                 return InteractiveLines(io.FileIO(descriptor, closefd=False), path, before_waiting)
         elif not is_compressed(path) and stat.S_ISFIFO(os.stat(path).st_mode):
             return InteractiveLines(io.FileIO(str(path)), path, before_waiting)
     return None
-
-
-def _arrives_over_time(descriptor: int) -> bool:
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 class InteractiveLines:

@@ -8,12 +8,21 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Literal
 
 LETTERS_WITHOUT_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Thai, Lao, Myanmar, Khmer, kana and Han, as the inside of a regular expression's [...]. Hangul has spaces."""
+
+
+def character_class(codes: Iterable[int]) -> str:
+    """Return the inside of a regular expression's [...] for characters, neighbours joined to ranges."""
+    numbered = enumerate(sorted(set(codes)))
+    runs = [list(run) for _, run in groupby(numbered, key=lambda one: one[1] - one[0])]
+    return "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs)
+
 
 LETTER_WITHOUT_SPACES = re.compile(f"[{LETTERS_WITHOUT_SPACES}]")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -110,7 +111,9 @@ class TextSide:
 
     def decode_masked(self, ids: Iterable[int]) -> str:
         """The same with characters of private use for placeholders (text/items.py)."""
-        return self.segmentation.join(self.vocabulary.pieces(_words_only(ids)))
+        before_end = takewhile(lambda index: index != EOS, ids)
+        words = [index for index in before_end if index not in (PAD, BOS)]
+        return self.segmentation.join(self.vocabulary.pieces(words))
 
     @cached_property
     def word_boundaries(self) -> WordBoundaries | None:
@@ -160,16 +163,6 @@ def encode_pair(sides: tuple[TextSide, TextSide], source: str, target: str) -> t
 def source_words(sides: tuple[TextSide, TextSide], source: str, target: str) -> str:
     """The source of a pair without the items that its target has as they are."""
     return mask_pair((sides[0].segmentation, sides[1].segmentation), source, target)[0].text
-
-
-def _words_only(ids: Iterable[int]) -> list[int]:
-    words = []
-    for index in ids:
-        if index == EOS:
-            break
-        if index not in (PAD, BOS):
-            words.append(index)
-    return words
 
 
 def _segmentation_path(folder: Path, side: SideName) -> Path:

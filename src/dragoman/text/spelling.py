@@ -96,15 +96,13 @@ class Spelling:
         """What a word is read as, written as it is: in lower case, with a first capital, in capitals; else None."""
         if len(lower) != len(word):
             return None
-        if (found := self._nearest(lower)) is None or word == lower:
+        certain = self._best(self._certain(lower), self.repeated)
+        found = certain or self._best(self._uncertain(lower), self.frequent)
+        if found is None or word == lower:
             return found
         if word == word.upper():
             return found.upper()
         return found[0].upper() + found[1:] if word == word[0] + lower[1:] else None
-
-    def _nearest(self, word: str) -> str | None:
-        """The word that a word in lower case is read as."""
-        return self._best(self._certain(word), self.repeated) or self._best(self._uncertain(word), self.frequent)
 
     def _best(self, words: Iterable[str], count: int) -> str | None:
         """The most frequent of some words, if it is one of the first `count`."""

@@ -12,7 +12,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
@@ -38,18 +38,15 @@ def words_and_characters(line: str) -> list[tuple[int, int]]:
         while start < end:
             match = _LETTER_OR_REST.match(line, start, end)
             assert match is not None, "every character is matched"
-            marks = sum(1 for _ in takewhile(_is_mark, line[match.end() : end]))
-            stop = match.end() + marks
+            stop = match.end()
+            while stop < end and unicodedata.category(line[stop]).startswith("M"):
+                stop += 1
             unit = line[start:stop]
             before = len(unit) - len(unit.lstrip())
             if unit.strip():
                 spans.append((start + before, start + len(unit.rstrip())))
             start = stop
     return spans
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character).startswith("M")
 
 
 def words_and_morphemes(line: str) -> list[tuple[int, int]]:

@@ -70,7 +70,8 @@ class LetterSegmentation:
         offsets: list[tuple[int, int]] = []
         start = len(plain) - len(plain.lstrip())
         for position, character in enumerate(plain[start : len(word)].rstrip(), start):
-            for letter in unicodedata.normalize("NFD", character) if _is_hangul(character) else character:
+            is_hangul = "\uac00" <= character <= "\ud7a3"
+            for letter in unicodedata.normalize("NFD", character) if is_hangul else character:
                 pieces.append(SPACE_SYMBOL if letter == " " else letter)
                 offsets.append((position, position + 1))
         position = len(word + tab)
@@ -90,11 +91,6 @@ class LetterSegmentation:
 
     def save(self, path: Path, entries: Entries = NONE) -> None:
         save_description(path, "letters", entries)
-
-
-def _is_hangul(character: str) -> bool:
-    """Whether a character is a syllable of Hangul."""
-    return "\uac00" <= character <= "\ud7a3"
 
 
 def _is_tag(piece: str) -> bool:

@@ -120,7 +120,7 @@ class NormalForm:
         spans: list[Span] = []
         positions = _visible(line)
         for start, stop, composed in _clusters("".join(line[position] for position in positions)):
-            written = composed if self._known is None else self._written(composed)
+            written = composed if self._known is None else _composed("".join(map(self._replacement, composed)))
             text.append(written)
             spans += [(positions[start], positions[stop - 1] + 1)] * len(written)
         return Formed("".join(text), spans)
@@ -150,10 +150,6 @@ class NormalForm:
         """Whether a character that the training sources never had is certainly left as it is."""
         return character.isascii() and self._replacement(character) == character
 
-    def _written(self, composed: str) -> str:
-        """Composed characters as the training sources write them."""
-        return _composed("".join(self._replacement(character) for character in composed))
-
     def _replacement(self, character: str) -> str:
         """The first way to write a character that the training sources had; itself if there is none."""
         if character not in self._replacements:
@@ -180,7 +176,8 @@ def _visible(line: str) -> list[int]:
         while stop < len(line) and _has_no_position(line[stop]):
             stop += 1
         around = unicodedata.normalize("NFKC", line[max(start - 1, 0) : run.start()] + line[end : stop + 1])
-        if any(map(_may_need_joiners, around)):
+        # Letters and marks of Arabic, Indian and other scripts, and emoji, may need them.
+        if any(one >= _EUROPEAN and unicodedata.category(one)[0] in "LMS" for one in around):
             positions.extend(position for position in range(*run.span()) if line[position] in _JOINERS)
     return [*positions, *range(end, len(line))]
 
@@ -188,11 +185,6 @@ def _visible(line: str) -> list[int]:
 def _has_no_position(character: str) -> bool:
     """A mark, whose position composition may change, or a character that may be removed."""
     return unicodedata.category(character)[0] == "M" or _UNSEEN.match(character) is not None
-
-
-def _may_need_joiners(character: str) -> bool:
-    """Letters and marks of Arabic, Indian and other scripts, and emoji; not those of Latin, Greek and Cyrillic."""
-    return character >= _EUROPEAN and unicodedata.category(character)[0] in "LMS"
 
 
 def _clusters(line: str) -> Iterator[tuple[int, int, str]]:

@@ -24,6 +24,7 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -86,7 +87,6 @@ class SubwordSegmentation:
         self.case = case
         """Puts the case of words into marks, or None where pieces have it."""
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        self._pieces: list[str] | None = None
         self._words: WordIds | Literal[False] | None = None  # None: not known whether words can be encoded
 
     def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes, CaseMarks | None]]:
@@ -140,7 +140,7 @@ class SubwordSegmentation:
     def _segment_printed(self, printed: Sequence[str]) -> SegmentedLines:
         ids, lengths = self._ids_of(printed)
         surfaces: dict[str, int] = {}  # of pieces that the model does not know, numbered from the size of the model on
-        names = self._names()
+        names = self._names
         ends = np.cumsum(lengths)
         for position in np.flatnonzero(ids == self._processor.unk_id()).tolist():
             line = int(np.searchsorted(ends, position, side="right"))
@@ -159,11 +159,10 @@ class SubwordSegmentation:
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths
 
+    @cached_property
     def _names(self) -> list[str]:
         """All pieces of the model by id."""
-        if self._pieces is None:
-            self._pieces = [self._processor.id_to_piece(number) for number in range(self._processor.get_piece_size())]
-        return self._pieces
+        return [self._processor.id_to_piece(number) for number in range(self._processor.get_piece_size())]
 
     def join(self, pieces: Sequence[str]) -> str:
         if self.case is None:

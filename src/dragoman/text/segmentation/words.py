@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from dragoman.text.languages import base_language
 from dragoman.text.raw_lines import printable
+from dragoman.text.scripts import character_class
 from dragoman.text.segmentation.base import NONE, Entries, Segments, save_description
 
 # The normaliser does not change a line with none of these; its fifty substitutions cost as much as all the rest.
@@ -43,7 +44,7 @@ class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
         self._alphabetic = frozenset(self.IsAlpha)
         self._lower = frozenset(self.IsLower)
         if language in ("zh", "ja", "ko"):
-            letters = _character_class(self.IsAlnum)
+            letters = character_class(map(ord, self.IsAlnum))
             self.PAD_NOT_ISALNUM = re.compile(rf"([^{letters}\s\.'`,\-])"), r" \1 "
 
     def islower(self, text: str) -> bool:
@@ -95,13 +96,6 @@ class WordSegmentation:
         return pieces
 
 
-def _character_class(characters: str) -> str:
-    """The inside of a regular expression's [...] for the characters, neighbours joined to ranges."""
-    codes = sorted({ord(character) for character in characters})
-    runs = [list(run) for _, run in groupby(enumerate(codes), key=lambda numbered: numbered[1] - numbered[0])]
-    return "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs)
-
-
 def _stretches(line: str) -> Iterator[tuple[int, int]]:
     """Split a long line into [start, end) of at most _STRETCH characters each."""
     start = 0
@@ -120,7 +114,8 @@ def _locate(pieces: Sequence[str], line: str) -> list[tuple[int, int]]:
     offsets: list[tuple[int, int]] = []
     position = 0
     while len(offsets) < len(pieces):
-        position = _skip_spaces(line, position)
+        while position < len(line) and line[position].isspace():
+            position += 1
         piece = pieces[len(offsets)]
         if line.startswith(piece, position):
             offsets.append((position, position + len(piece)))
@@ -161,9 +156,3 @@ def _share(line: str, start: int, end: int, parts: int) -> list[tuple[int, int]]
     length = len(line[start:end].rstrip())
     cuts = [start + length * index // max(parts, 1) for index in range(parts + 1)]
     return list(pairwise(cuts))
-
-
-def _skip_spaces(line: str, position: int) -> int:
-    while position < len(line) and line[position].isspace():
-        position += 1
-    return position
