@@ -39,35 +39,40 @@ class Lengths:
     """The lengths of both sides of every pair, 16 bytes each."""
 
     def __init__(self) -> None:
-        self._numbers = array("i")
+        self._columns = tuple(array("i") for _ in range(4))
 
     def add(self, source: str, source_words: int, target: str, target_words: int) -> None:
         """Add a pair."""
-        self._numbers.extend((source_words, len(source), target_words, len(target)))
+        for column, value in zip(self._columns, (source_words, len(source), target_words, len(target)), strict=True):
+            column.append(value)
 
-    def _columns(self) -> NDArray[np.int32]:
-        """[4, pairs] words and characters of the source, then of the target."""
-        return np.frombuffer(self._numbers, np.int32).reshape(-1, 4).T
+    def _column(self, place: int) -> NDArray[np.int32]:
+        return np.frombuffer(self._columns[place], np.int32) if self._columns[place] else np.zeros(0, np.int32)
 
     def facts(self) -> tuple[LengthFacts, LengthFacts]:
         """Summarise source and target; there must be a pair."""
-        source, source_characters, target, target_characters = self._columns()
-        return _facts(source, source_characters), _facts(target, target_characters)
+        return self._side(0), self._side(2)
+
+    def _side(self, place: int) -> LengthFacts:
+        words, characters = self._column(place), self._column(place + 1)
+        return LengthFacts(_quantiles(words), _quantiles(characters), float(words.mean()), float(characters.mean()))
 
     def ratio(self) -> LengthRatio:
         """Return the length of the target per unit of the source."""
-        source_words, source, target_words, target = self._columns().sum(axis=1, dtype=np.int64).tolist()
-        return LengthRatio(characters=target / max(1, source), words=target_words / max(1, source_words))
+        words, characters = (
+            float(self._column(place + 2).sum() / max(1, self._column(place).sum())) for place in (0, 1)
+        )
+        return LengthRatio(characters, words)
 
     def correlation(self) -> float:
         """Return Pearson's correlation of the lengths in characters; NaN for one pair, or lines of one length."""
-        _, source, _, target = self._columns()
+        source, target = self._column(1), self._column(3)
         varied = len(source) > 1 and source.std() > 0 and target.std() > 0
         return float(np.corrcoef(source, target)[0, 1]) if varied else float("nan")
 
     def longest_words(self) -> NDArray[np.int32]:
         """Return the words of the longer side, [pairs]."""
-        return self._columns()[::2].max(axis=0)
+        return np.maximum(self._column(0), self._column(2))
 
     def unlikely(self) -> NDArray[np.bool_]:
         """Return, for each pair, whether one side is much longer than the other predicts, [pairs].
@@ -75,8 +80,8 @@ class Lengths:
         The difference from the expected length, over the square root of the length (Gale and Church 1993, section
         3.3), is compared with its median absolute deviation in this corpus. Pairs with an empty side are False.
         """
-        full = (self._columns()[::2] > 0).all(axis=0)
-        source, target = self._columns()[1::2].astype(np.float64)
+        source, target = self._column(1).astype(np.float64), self._column(3).astype(np.float64)
+        full = (self._column(0) > 0) & (self._column(2) > 0)
         if not full.any():
             return full
         expected = source * (target[full].sum() / source[full].sum())
@@ -86,9 +91,6 @@ class Lengths:
         return np.asarray(full & (np.abs(off) > FAR * spread) & (larger > FACTOR * smaller))
 
 
-def _facts(words: NDArray[np.int32], characters: NDArray[np.int32]) -> LengthFacts:
-    quantiles = (
-        dict(zip(QUANTILES, np.percentile(values, QUANTILES, method="inverted_cdf").astype(int).tolist(), strict=True))
-        for values in (words, characters)
-    )
-    return LengthFacts(*quantiles, float(words.mean()), float(characters.mean()))
+def _quantiles(values: NDArray[np.int32]) -> dict[int, int]:
+    quantiles = np.percentile(values, QUANTILES, method="inverted_cdf")
+    return {percent: int(value) for percent, value in zip(QUANTILES, quantiles, strict=True)}

@@ -6,7 +6,6 @@ import json
 import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,12 @@ from dragoman.config.building import build_config, override
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
-from dragoman.corpora.pairs import Corpora
 from dragoman.errors import ConfigError, RunError
 from dragoman.progress import Console
 from dragoman.reproduction.commands import steps_of
-from dragoman.reproduction.corpus import write_corpus, write_words
+from dragoman.reproduction.corpus import SETS, write_corpus, write_words
 from dragoman.reproduction.decisions import LEAST_SEEDS
-from dragoman.reproduction.experiment import Experiment
+from dragoman.reproduction.experiment import Experiment, load_experiment
 from dragoman.reproduction.measuring import read_measurements
 from dragoman.reproduction.page import html_page, markdown_page
 from dragoman.reproduction.phrases import write_phrases
@@ -29,6 +27,7 @@ from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import Step, run_steps, steps_done
 from dragoman.reproduction.trainings import assignments, language_model_settings, model_settings
+from dragoman.requests.reproduction import ReproductionRequest
 from dragoman.text.lines import replace_file, write_lines
 
 _PACKAGES = {"smt": ("kenlm", "thot"), "map": ("sklearn", "altair", "vl_convert")}
@@ -39,77 +38,49 @@ QUICK = {"updates": 1000, "scale": 0.128, "seeds": 1}
 """Budget of a first look, some minutes a model."""
 
 
-@dataclass(frozen=True)
-class ReproductionRequest:
-    """What the user asked for; None: as the experiment says."""
-
-    corpora: Mapping[str, Corpora]
-    """Of `train`, `dev` and `test`."""
-    out: Path
-    scale: float | None = None
-    updates: int | None = None
-    minutes: float | None = None
-    seeds: int | None = None
-    quick: bool = False
-    """A first look: `QUICK` in place of what the experiment says."""
-    pages_only: bool = False
-    """Run nothing: write the pages of the steps that are done."""
-    jobs: int = 1
-    device: str = "auto"
-    """Of the commands that train or run a model."""
-    join: int = 1
-    languages: Sequence[str] | None = None
-    settings: Sequence[str] = ()
-    """`key=value`, over the settings of the experiment, for all translation models."""
-    gold: Path | None = None
-    command: str = ""
-    """The command line, for the pages."""
-
-
-def reproduce(experiment: Experiment, request: ReproductionRequest, console: Console) -> dict[str, Any]:
-    """Run what is missing of an experiment, and write its pages to `out`/NAME/.
+def reproduce(request: ReproductionRequest, command: str, console: Console) -> dict[str, Any]:
+    """Run what is missing of an experiment, and write its pages to `out`/NAME/; they show the command line.
 
     Raises:
-        ConfigError: a setting is not valid for a model.
+        ConfigError: there is no such experiment, or a setting is not valid for a model.
         InputError: a corpus cannot be read or is too small.
         RunError: `out` has files of another experiment, corpus or setting.
         ModuleNotFoundError: a package of an extra is not installed.
     """
-    usual = QUICK if request.quick else {key: getattr(experiment, key) for key in QUICK}
+    experiment, wanted, text = load_experiment(request.experiment), request.run, request.text
+    usual = QUICK if wanted.quick else {key: getattr(experiment, key) for key in QUICK}
     budget = TrainingBudget(
-        updates=request.updates or int(usual["updates"]),
-        minutes=request.minutes,
-        scale=request.scale or usual["scale"],
-        seeds=request.seeds or int(usual["seeds"]),
-        quick=request.quick,
+        updates=wanted.updates or int(usual["updates"]),
+        minutes=wanted.minutes,
+        scale=wanted.scale or usual["scale"],
+        seeds=wanted.seeds or int(usual["seeds"]),
+        quick=wanted.quick,
     )
-    if request.quick and budget.seeds > QUICK["seeds"]:
-        raise ConfigError("--quick has one seed and decides nothing; leave out --seeds, or give --updates and --scale")
-    if request.quick:
+    if wanted.quick:
         console.info("--quick is a first look and decides nothing; its differences may point the wrong way")
     elif budget.seeds < LEAST_SEEDS:
         console.info(f"fewer than {LEAST_SEEDS} seeds decide no claim; their differences are shown")
     settings = {}
-    for text in request.settings:
-        key, equals, settings[key] = text.partition("=")
+    for setting in wanted.set:
+        key, equals, settings[key] = setting.partition("=")
         if not equals:
-            raise ConfigError(f"--set {text}: write key=value, for example training.batch.size=64")
-    if request.gold and request.join > 1:
-        raise ConfigError("--gold: its links are those of single pairs; leave out --join")
+            raise ConfigError(f"--set {setting}: write key=value, for example training.batch.size=64")
     _require_valid_models(experiment, budget, settings)
-    out = Path(os.path.realpath(request.out))
-    corpus = write_corpus(out / "corpus", request.corpora, join=request.join, languages=request.languages)
+    assert wanted.out is not None, "a rule of the request"
+    out = Path(os.path.realpath(wanted.out))
+    given = {name: [[Path(file) for file in files] for files in getattr(text, name)] for name in SETS}
+    corpus = write_corpus(out / "corpus", given, join=text.join, languages=text.languages)
     folder = out / experiment.family
-    plan = Plan(experiment, corpus, folder, budget, settings, request.gold)
+    plan = Plan(experiment, corpus, folder, budget, settings, Path(text.gold) if text.gold else None)
     steps = steps_of(plan)
-    if not request.pages_only:
+    if not wanted.pages_only:
         _require_packages(steps)
     elif not steps_done(steps, folder):
         raise RunError(f"{folder}: nothing of {experiment.name} is done yet, so there is nothing to show")
     if experiment.contrasts:
         (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
         numbered = enumerate(experiment.contrasts, 1)
-        lines = [f"{text}\t{number}" for number, contrast in numbered for text in contrast.sentences]
+        lines = [f"{sentence}\t{number}" for number, contrast in numbered for sentence in contrast.sentences]
         write_lines(folder / plan.contrasts(), lines)
     if experiment.needs_words():
         console.info("tokenising the corpus")
@@ -118,12 +89,12 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
     for name in experiment.needed_systems():
         if not plan.can_be_measured(experiment.systems[name], 1):
             console.info(f"{experiment.systems[name].label}: needs {experiment.systems[name].seeds} seeds, is left out")
-    if request.pages_only:
+    if wanted.pages_only:
         outcomes = steps_done(steps, folder, without_weights=True)
     else:
-        console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
-        outcomes = run_steps(steps, folder, jobs=request.jobs, device=request.device, console=console)
-    result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
+        console.info(f"{experiment.title}: {len(steps)} steps, {wanted.jobs} at a time")
+        outcomes = run_steps(steps, folder, jobs=wanted.jobs, device=wanted.device, console=console)
+    result = collect(plan, outcomes, read_measurements(plan, outcomes), command)
     write_result(result, out / experiment.name, heat_maps=folder)
     return result
 
