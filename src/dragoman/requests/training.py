@@ -1,4 +1,4 @@
-"""Requests for configurations and trainings."""
+"""Requests for configurations, trainings and language models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dragoman.requests.shared import (
     COMPRESSION,
     CORPORA,
     GENERAL,
+    INPUT,
     PAIRS,
     PRINTED,
     Compute,
@@ -19,6 +20,7 @@ from dragoman.requests.shared import (
     Rule,
     given,
     lacking,
+    output,
     too_many_files,
 )
 from dragoman.text.languages import language_code
@@ -292,3 +294,26 @@ class LanguageModelTrainingRequest(Request, kw_only=True):
             "{resume} uses the configuration and text of the run; leave CONFIG.yaml, {train} and {dev} out",
         ),
     )
+
+
+LanguageModelRun = Annotated[str, doc("run folder written by `dragoman lm train`", metavar="LM", positional=True)]
+ScoredText = Annotated[str, doc(f"text, one sentence a line; {COMPRESSION}", **INPUT)]
+
+
+class LanguageModelScoringRequest(Request, kw_only=True):
+    """The scores of lines under a language model."""
+
+    run: LanguageModelRun
+    input: ScoredText = "-"
+    tokens: Annotated[bool, doc("print the log-probability of each token and of EOS, separated by spaces")] = False
+    output: Annotated[str, output("the scores, one a line,")] = "-"
+    general: GENERAL = Compute()
+
+
+class PerplexityRequest(Request, kw_only=True):
+    """The perplexity of a text under a language model."""
+
+    run: LanguageModelRun
+    input: ScoredText = "-"
+    json: Annotated[bool, doc("print the result as JSON")] = False
+    general: GENERAL = Compute()

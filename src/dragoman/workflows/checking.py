@@ -10,21 +10,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import Pair
 from dragoman.data.batches import Batch
-from dragoman.errors import InputError
+from dragoman.errors import ConfigError, InputError
+from dragoman.requests.models import CheckRequest
 from dragoman.runs.exported import ExportFolder
-from dragoman.runs.opening import Run
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.changes import wrong_sources
 from dragoman.text.padding import Padded, pad
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.vocabulary import PAD
+from dragoman.workflows.unexpected_text import checked_pairs
 
 Verdict = Literal["yes", "weak", "no", "-"]
 """`-`: the question has no meaning for the model, or cannot be measured."""
@@ -62,6 +67,25 @@ class Check:
     explanation: str
     """What was measured, in words; or why nothing was."""
     figures: Mapping[str, float]
+
+
+def check_requested(request: CheckRequest) -> tuple[int, list[Check]]:
+    """Check a run on given pairs or its dev set; returns the number of pairs, too.
+
+    Raises:
+        ConfigError: no pairs are given, and the folder has no dev set: it was exported or imported, or its data was
+            deleted.
+        InputError, RunError: as for `open_run`, `read_pairs` and `check_run`.
+    """
+    run = open_run(request.run, device=request.general.device, threads=request.general.threads)
+    files = [Path(name) for name in request.files]
+    if not files:
+        folder = run.folder
+        if not isinstance(folder, RunFolder) or not folder.dev_text.is_file():
+            raise ConfigError(f"{folder.path}: has no dev set; give pairs: dragoman check {folder.path} SRC TGT")
+        files = [folder.dev_text]
+    pairs = evenly_spaced(list(checked_pairs(read_pairs([files]), files, request.run, run)), request.sentences)
+    return len(pairs), check_run(run, pairs)
 
 
 def check_run(run: Run, pairs: Sequence[Pair]) -> list[Check]:

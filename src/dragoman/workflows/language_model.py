@@ -1,4 +1,5 @@
 """Training a language model: from text of one language to a run folder, by the loop that trains translation models.
+Texts are scored by what was trained.
 
 check -> segmentation -> stored lines and vocabulary -> model -> training with the perplexity of the dev text
 """
@@ -19,18 +20,22 @@ from dragoman.errors import InputError
 from dragoman.model.assembly import assemble_language_model, build_language_model
 from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
 from dragoman.progress import Console
-from dragoman.requests.training import LanguageModelTrainingRequest
-from dragoman.runs.language_model import existing_language_folder, read_language_config
+from dragoman.requests.training import LanguageModelScoringRequest, LanguageModelTrainingRequest, PerplexityRequest
+from dragoman.runs.language_model import existing_language_folder, open_language_run, read_language_config
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import changing
-from dragoman.text.lines import read_lines, write_lines
+from dragoman.scoring.given_targets import log_probability
+from dragoman.scoring.language_model import PerplexityCounter
+from dragoman.text.lines import read_lines, replace_output, write_lines
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK
 from dragoman.training.loop import Beginning, Execution, TrainingTask, train
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.validation import Validators
+from dragoman.workflows.input_lines import InputLines
 from dragoman.workflows.languages import with_language
 from dragoman.workflows.training import TrainedRun
 from dragoman.workflows.training_steps import (
@@ -44,28 +49,73 @@ from dragoman.workflows.training_steps import (
 )
 
 
-def train_requested(request: LanguageModelTrainingRequest, console: Console) -> TrainedRun:
-    """Train a language model, or resume its training, as a request says.
+def train_requested(request: LanguageModelTrainingRequest) -> None:
+    """Train a language model, or resume its training, and say where the run is.
 
     Raises:
         DragomanError: as for `train_language_model` and `resume_language_model`.
     """
     model, text, run, device = request.model, request.text, request.run, request.general.device
+    set_threads(request.general.threads)
+    console = Console(quiet=request.general.quiet)
     languages = [] if text.language is None else [f'text.language="{text.language}"']
     changes = [*model.set, *languages, *run.length.settings]
     if run.resume:
-        return resume_language_model(run.out, changes, device=device, threads=request.general.threads, console=console)
-    config = LanguageConfig() if model.config is None else read_language_config(Path(model.config))
-    return train_language_model(
-        override_language(config, changes),
-        [Path(name) for name in text.train],
-        [Path(name) for name in text.dev],
-        run.out,
-        overwrite=run.overwrite,
-        inputs=[] if model.config is None else [Path(model.config)],
-        device=device,
-        console=console,
-    )
+        threads = request.general.threads
+        trained = resume_language_model(run.out, changes, device=device, threads=threads, console=console)
+    else:
+        config = LanguageConfig() if model.config is None else read_language_config(Path(model.config))
+        trained = train_language_model(
+            override_language(config, changes),
+            [Path(name) for name in text.train],
+            [Path(name) for name in text.dev],
+            run.out,
+            overwrite=run.overwrite,
+            inputs=[] if model.config is None else [Path(model.config)],
+            device=device,
+            console=console,
+        )
+    console.info(f"language model: {trained.folder.path}")
+
+
+def score_text(request: LanguageModelScoringRequest) -> None:
+    """Write the log-probability of each line, or of its tokens.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `open_language_run` and `InputLines`.
+    """
+    general = request.general
+    scorer = open_language_run(request.run, device=general.device, threads=general.threads).scorer()
+    with (
+        InputLines(request.input, "score", quiet=general.quiet) as lines,
+        replace_output(request.output, keep_partial=True) as file,
+    ):
+        lines.before_waiting = file.flush
+        for scores in scorer.score_lines(lines, lines.paused):
+            shown = scores if request.tokens else [log_probability(scores)]
+            file.write(" ".join(f"{term:.6f}" for term in shown) + "\n")
+
+
+def measure_perplexity(request: PerplexityRequest) -> tuple[PerplexityCounter, int]:
+    """The perplexity of a text, and how many of its tokens are unknown.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `open_language_run`, or the text is empty.
+    """
+    opened = open_language_run(request.run, device=request.general.device, threads=request.general.threads)
+    measured, unknown = PerplexityCounter(), 0
+
+    def counted() -> Iterator[str]:
+        nonlocal unknown
+        for line in read_lines(request.input):
+            unknown += opened.side.encode(line).ids.count(UNK)
+            yield line
+
+    for scores in opened.scorer().score_lines(counted()):
+        measured.add(scores)
+    if not measured.lines:
+        raise InputError(f"{request.input}: empty file, so there is no perplexity")
+    return measured, unknown
 
 
 def train_language_model(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_general_options, add_language_model_and_text
-from dragoman.cli.shared.parsing import Parser
+if TYPE_CHECKING:
+    from dragoman.requests.training import PerplexityRequest
 
 SUMMARY = "compute the perplexity of text"
 DESCRIPTION = (
@@ -17,36 +16,15 @@ DESCRIPTION = (
 )
 EXAMPLES = ("dragoman lm perplexity LM -i test.en", "dragoman lm perplexity LM -i test.en.gz --json")
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `lm perplexity`."""
-    add_language_model_and_text(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_general_options(parser)
+REQUEST = "dragoman.requests.training.PerplexityRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: PerplexityRequest) -> None:
     """Compute and print the perplexity."""
-    from dragoman.errors import InputError
-    from dragoman.runs.language_model import open_language_run
-    from dragoman.scoring.language_model import PerplexityCounter
-    from dragoman.text.lines import read_lines
-    from dragoman.text.vocabulary import UNK
+    from dragoman.workflows.language_model import measure_perplexity
 
-    opened = open_language_run(options.run, device=options.device, threads=options.threads)
-    measured, unknown = PerplexityCounter(), 0
-
-    def counted() -> Iterator[str]:
-        nonlocal unknown
-        for line in read_lines(options.input):
-            unknown += opened.side.encode(line).ids.count(UNK)
-            yield line
-
-    for scores in opened.scorer().score_lines(counted()):
-        measured.add(scores)
-    if not measured.lines:
-        raise InputError(f"{options.input}: empty file, so there is no perplexity")
-    if options.json:
+    measured, unknown = measure_perplexity(request)
+    if request.json:
         figures = {"perplexity": measured.value, "lines": measured.lines, "tokens": measured.tokens}
         print(json.dumps({**figures, "unknown": unknown}))
     else:

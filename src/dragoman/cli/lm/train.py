@@ -31,10 +31,6 @@ def run(request: LanguageModelTrainingRequest) -> None:
     """Train, or continue training, and print where the run is."""
     require_one_process("lm train")
 
-    from dragoman.model.devices import set_threads
-    from dragoman.progress import Console
     from dragoman.workflows.language_model import train_requested
 
-    set_threads(request.general.threads)
-    console = Console(quiet=request.general.quiet)
-    console.info(f"language model: {train_requested(request, console).folder.path}")
+    train_requested(request)

@@ -1,0 +1,66 @@
+"""Requests for corpora: inspected, or as files of another kind."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from dragoman.config.section import Count, doc
+from dragoman.requests.shared import (
+    COMPRESSION,
+    CORPORA,
+    PAIRS,
+    PRINTED,
+    Corpora,
+    CorpusOptions,
+    Natural,
+    Quiet,
+    Request,
+)
+from dragoman.text.languages import language_code
+
+
+class InspectionRequest(Request, kw_only=True):
+    """Statistics and problems of a corpus."""
+
+    corpus: Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", metavar="FILE", positional=True)]
+    dev: Annotated[Corpora, doc("development set; may be repeated", metavar="FILE")] = ()
+    test: Annotated[Corpora, doc("test set; may be repeated", metavar="FILE")] = ()
+    subwords: Annotated[
+        Count | None, doc("also train a joint subword model of N entries and report its statistics")
+    ] = None
+    examples: Annotated[Natural, doc("examples to show for each kind of finding")] = 3
+    listing: Annotated[
+        str | None,
+        doc(
+            "list every finding: place, kind, side, detail, source and target, separated by tabs",
+            metavar="FILE",
+            kind="output",
+        ),
+    ] = None
+    json: Annotated[bool, doc("print the results as JSON")] = False
+    corpora: CORPORA = CorpusOptions()
+    general: PRINTED = Quiet()
+
+
+class ConversionRequest(Request, kw_only=True):
+    """A corpus, and the files to write it to."""
+
+    files: Annotated[
+        tuple[str, ...],
+        doc(
+            f"first the corpus: {PAIRS}; {COMPRESSION}. Then what to write: SRC TGT, or one such file",
+            metavar="FILE",
+            positional=True,
+        ),
+    ]
+    languages: Annotated[
+        tuple[str, ...] | None,
+        doc(
+            "languages of the text, which .tmx and .xliff name (default: those of the names of files or columns)",
+            metavar=("SRC", "TGT"),
+            nargs=2,
+            kind=language_code,
+        ),
+    ] = None
+    corpora: CORPORA = CorpusOptions()
+    general: PRINTED = Quiet()
