@@ -18,6 +18,7 @@ from dragoman.requests.shared import (
     Values,
     literal,
 )
+from dragoman.text.languages import language_code
 
 LIST = "list"
 """What stands in place of an experiment to name all of them."""
@@ -38,7 +39,7 @@ class ExperimentText(Section):
             "languages of the text (default: those of the file names, such as train.de train.en)",
             metavar=("SRC", "TGT"),
             nargs=2,
-            kind="language",
+            kind=language_code,
         ),
     ] = None
     gold: Annotated[str | None, doc("gold word links of the test set, for AER", metavar="FILE")] = None
