@@ -163,7 +163,7 @@ def test_a_folder_that_appeared_meanwhile_is_not_replaced_unless_asked_for(tmp_p
         final.mkdir()
         (final / "mine").touch()
 
-    with pytest.raises(OSError, match="not empty"), new_folder(final):
+    with pytest.raises(InputError, match="light: cannot be written: Directory not empty"), new_folder(final):
         appear()
     assert os.listdir(final) == ["mine"]
     assert os.listdir(tmp_path) == ["light"]

@@ -6,8 +6,8 @@ those of the vocabularies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from dragoman.data.block_digests import DigestingWriter
 from dragoman.data.store import FORMAT, LINK_OFFSETS, LINKS, META, SIDES
-from dragoman.errors import InputError
 from dragoman.stored_files import dump_json
 from dragoman.text.lines import replace_file
 from dragoman.text.segmentation.base import SegmentedPairs, SegmentLinks
+from dragoman.text.temporary import writing
 from dragoman.text.vocabulary import Vocabulary
+
+_FAILED = "the corpus cannot be written"
 
 
 class PieceIndex:
@@ -72,7 +74,7 @@ class StoreWriter:
         self._links_end = 0
 
     def __enter__(self) -> StoreWriter:
-        with _naming_folder(self._folder):
+        with writing(self._folder, _FAILED):
             self._folder.mkdir(parents=True, exist_ok=True)
             for leftover in (META, LINKS, LINK_OFFSETS):
                 (self._folder / leftover).unlink(missing_ok=True)
@@ -102,7 +104,7 @@ class StoreWriter:
         self._corpora.extend([0] * (int(corpora[-1]) + 1 - len(self._corpora)))
         for corpus, count in zip(*np.unique(corpora[kept], return_counts=True), strict=True):
             self._corpora[corpus] += int(count)
-        with _naming_folder(self._folder):
+        with writing(self._folder, _FAILED):
             if segmented.linked is not None:
                 self._add_links(segmented.linked, kept)
             sides = (segmented.source, segmented.target)
@@ -133,7 +135,7 @@ class StoreWriter:
             "corpora": self._corpora,
             "left_out": left_out,
         }
-        with _naming_folder(self._folder):
+        with writing(self._folder, _FAILED):
             self._files.close()
             parts = zip(SIDES, self.indexes, vocabularies, self._ends, self._offsets, strict=True)
             for side, index, vocabulary, end, offsets in parts:
@@ -158,11 +160,3 @@ class StoreWriter:
                 meta["links"] = {"links": self._links_end, "pairs": pairs.digests(), "offsets": offsets.digests()}
         with replace_file(self._folder / META) as file:
             file.write(dump_json(meta, indent=2))
-
-
-@contextmanager
-def _naming_folder(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{folder}: the corpus cannot be written: {error.strerror}") from error

@@ -14,7 +14,7 @@ from dragoman.config.files import dump_config
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
 from dragoman.engines.shortlist import Shortlist
-from dragoman.errors import ConfigError, InputError
+from dragoman.errors import ConfigError
 from dragoman.export.output_layer import EnsembleCombination
 from dragoman.export.shortlist import given_pairs, make_shortlist, require_fewer, training_pairs
 from dragoman.export.translation import encoder_graph, step_graph
@@ -89,11 +89,8 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
     refuse = partial(require_free, out, "exported folder", foreign_files, overwrite=overwrite)
     refuse()
     prepared = prepare(runs, options)
-    try:
-        with new_folder(out, replace=overwrite, refuse=refuse) as new:
-            write_model(new, runs, prepared, int8=options.int8)
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+    with new_folder(out, replace=overwrite, refuse=refuse) as new:
+        write_model(new, runs, prepared, int8=options.int8)
     folder = ExportFolder.open(out)
     return Exported(folder, sum(file.stat().st_size for file in out.rglob("*") if file.is_file()), prepared.difference)
 

@@ -28,7 +28,7 @@ from torch import Tensor
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import Pair
 from dragoman.data.store import Store
-from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.errors import ConfigError, RunError
 from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.learning.checks import require_learnable
 from dragoman.learning.guard import LOST, Guard
@@ -43,7 +43,7 @@ from dragoman.text.lines import replace_file
 from dragoman.text.locks import lock_for_writing
 from dragoman.text.raw_lines import as_read
 from dragoman.text.side import Encoded, encode_pair, source_words
-from dragoman.text.temporary import make_folder
+from dragoman.text.temporary import make_folder, writing
 
 if TYPE_CHECKING:
     from dragoman.model.devices import DeviceName
@@ -130,10 +130,8 @@ class Learner:
         self._guard: Guard | None = None
         self.folder = Path(folder)
         self._files = ExitStack()
-        try:
+        with writing(folder, "the folder cannot be made"):
             make_folder(self.folder)
-        except OSError as error:
-            raise InputError(f"{folder}: the folder cannot be made: {error.strerror}") from None
         self._files.enter_context(lock_for_writing(self.folder))
         try:
             self._open()

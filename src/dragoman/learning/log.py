@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.errors import InputError, RunError
+from dragoman.errors import RunError
 from dragoman.stored_files import decode_json, read_regular
 from dragoman.text.lines import replace_file
-from dragoman.text.temporary import sync_folder
+from dragoman.text.temporary import sync_folder, writing
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class CorrectionLog:
             InputError: it cannot be written; the file is as before, but perhaps for the beginning of a line.
         """
         line = _encoded(entry)
-        try:
+        with writing(self._path):
             is_new = not self._path.exists()
             with open(self._path, "xb" if is_new else "r+b") as file:
                 file.truncate(self._size)
@@ -82,8 +82,6 @@ class CorrectionLog:
                 os.fsync(file.fileno())
             if is_new:
                 sync_folder(self._path.parent)
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
         self._count(entry, line)
 
     def replace(self, entries: Sequence[Correction]) -> CorrectionLog:

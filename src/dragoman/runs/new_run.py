@@ -19,9 +19,6 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.parts import MARK, is_marked, is_part, lies_in_parts, parts_in, segments_of, sort_files, write_mark
 from dragoman.text.folders import PreparedFolder, restore_folder
 
-_NAMED = 3
-"""The largest number of files that an error names."""
-
 
 class NewRun:
     """A run that is being prepared; a context manager that removes it at the end unless `take_place` was called."""
@@ -137,24 +134,15 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
         raise RunError(f"{path}: is {what}, and a run is exchanged for its whole folder; give another path to --out")
     ours, foreign = sort_files(path)
     if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise RunError(
-            f"{path}: --overwrite removes the run there, but not {_listed(foreign)}, which dragoman did not write; "
+            f"{path}: --overwrite removes the run there, but not {foreign[0]}{more}, which dragoman did not write; "
             "move files that are not part of the run to another folder"
         )
-    removed = {_identity(os.lstat(file)): file for file in ours}
+    removed = [os.lstat(file) for file in ours]
     for given in filter(os.path.exists, inputs):
-        for same in (os.lstat(given), os.stat(given)):
-            if _identity(same) in removed:
-                raise RunError(
-                    f"{given}: is an input, and --overwrite would remove it with the run in {path}; copy it "
-                    "to another folder, or give another path to --out"
-                )
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
-def _listed(files: Sequence[Path]) -> str:
-    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    return ", ".join(map(str, files[:_NAMED])) + more
+        if any(os.path.samestat(file, same) for file in removed for same in (os.lstat(given), os.stat(given))):
+            raise RunError(
+                f"{given}: is an input, and --overwrite would remove it with the run in {path}; copy it to another "
+                "folder, or give another path to --out"
+            )

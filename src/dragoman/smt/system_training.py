@@ -71,11 +71,8 @@ def _new_system(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder}: exists already; give a new folder, or remove it")
     if not folder.absolute().parent.is_dir():
         raise not_found(folder.absolute().parent)
-    try:
-        with new_folder(folder) as new:
-            yield new
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
+    with new_folder(folder) as new:
+        yield new
 
 
 def _escaped(words: list[str], origin: str) -> list[str]:

@@ -25,7 +25,7 @@ from dragoman.errors import DragomanError, RunError
 from dragoman.inputs import require_no_input_in
 from dragoman.systems import IS_WINDOWS
 from dragoman.text.locks import lock_beside
-from dragoman.text.temporary import make_folder, sync_folder, sync_tree
+from dragoman.text.temporary import make_folder, sync_folder, sync_tree, writing
 
 IsPart = Callable[[str], bool]
 """Whether a name belongs to such a folder; what does not is moved from the old folder to the new one."""
@@ -98,10 +98,10 @@ def new_folder(final: Path, *, replace: bool = False, refuse: Callable[[], objec
     Raises:
         ConfigError: a file of the older folder is an input of the command.
         RunError: another process writes to the folder.
-        OSError: the folder cannot be written, or is there already.
+        InputError: it cannot be written, or is there already.
     """
     require_no_input_in(final)
-    with PreparedFolder.open(final) as prepared:
+    with writing(final), PreparedFolder.open(final) as prepared:
         yield prepared.path
         refuse()
         require_no_input_in(final)  # again: it may have been read in the meantime

@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from dragoman.errors import InputError
 from dragoman.text.lines import replace_file
+from dragoman.text.temporary import writing
 
 _MARK = b'{"dragoman-journal": 1, '
 _HEAD = struct.Struct("<QI")
@@ -116,7 +117,7 @@ class Journal:
         if self._file is None:
             with replace_file(self._path, binary=True) as new:  # its first line is whole even after a power failure
                 new.write(self._line)
-        try:
+        with writing(self._path, hint="; make room and give the same command again"):
             if self._file is None:
                 self._file = open(self._path, "r+b")  # noqa: SIM115
             self._file.seek(self.end)
@@ -126,10 +127,6 @@ class Journal:
             if time.monotonic() - self._synced > _SYNC:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
-        except OSError as error:
-            raise InputError(
-                f"{self._path}: cannot be written: {error.strerror}; make room and give the same command again"
-            ) from None
         self.end += _HEAD.size + len(entry)
 
     def close(self) -> None:
@@ -146,10 +143,8 @@ class Journal:
             InputError: it cannot be deleted.
         """
         self.close()
-        try:
+        with writing(self._path, "cannot be removed"):
             self._path.unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot be removed: {error.strerror}") from None
 
 
 def _check(entry: bytes) -> int:

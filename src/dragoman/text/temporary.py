@@ -12,10 +12,12 @@ from __future__ import annotations
 import errno
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+from dragoman.errors import InputError
 from dragoman.systems import BINARY, IS_WINDOWS, NO_FOLLOW, lock
 
 FILE = re.compile(r"\.(.+)\.dragoman-new\d*")
@@ -69,6 +71,19 @@ def is_locked_at(path: Path, descriptor: int) -> bool | None:
         raise
     except OSError:
         return None
+
+
+@contextmanager
+def writing(path: str | Path, failed: str = "cannot be written", hint: str = "") -> Iterator[None]:
+    """A block that writes a file or folder: an error of the system names it, and says what `failed` and what to do.
+
+    Raises:
+        InputError: in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: {failed}: {error.strerror}{hint}") from error
 
 
 def sync_folder(folder: Path) -> None:

@@ -20,10 +20,11 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from dragoman.errors import InputError, RunError
+from dragoman.errors import RunError
 from dragoman.model.weights import require_intact, write_tensors
 from dragoman.stored_files import decode_json, require_regular
 from dragoman.text.lines import replace_file
+from dragoman.text.temporary import writing
 
 FORMAT = 3
 """Version of the file; a reader refuses any other."""
@@ -55,10 +56,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     Raises:
         InputError: it cannot be written, for example because the disk is full; the last one is unchanged.
     """
-    try:
+    with writing(path.parent, "cannot be created"):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{path.parent}: cannot be created: {error.strerror}") from error
     header = {"format": FORMAT, "values": checkpoint.values}
     with replace_file(path, binary=True) as file:
         write_tensors(file, checkpoint.tensors, {"dragoman": json.dumps(header)})

@@ -26,8 +26,8 @@ import math
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -35,9 +35,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dragoman.errors import InputError, RunError
+from dragoman.errors import RunError
 from dragoman.progress import Console
 from dragoman.stored_files import decode_json, read_regular, require_regular
+from dragoman.text.temporary import writing
 
 
 class Moment(NamedTuple):
@@ -75,7 +76,7 @@ class TrainingLog:
         self._path = path
         self._tensorboard_folder = tensorboard
         self._console = console
-        with _naming_file(path):
+        with writing(path):
             if path.exists():
                 require_regular(path)  # opening a FIFO would wait for its reader
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115
@@ -107,7 +108,7 @@ class TrainingLog:
     def truncate(self, size: int) -> None:
         """Truncate log.jsonl to `size` bytes."""
         if self._file.tell() > size:
-            with _naming_file(self._path):
+            with writing(self._path):
                 os.ftruncate(self._file.fileno(), size)
                 self._file.seek(0, os.SEEK_END)
 
@@ -117,12 +118,12 @@ class TrainingLog:
         Raises:
             InputError: the disk has a fault.
         """
-        with _naming_file(self._path):
+        with writing(self._path):
             os.fsync(self._file.fileno())
 
     def open_tensorboard(self, update: int) -> None:
         """Open TensorBoard's files, if it is installed, and purge what an earlier attempt wrote after `update`."""
-        with suppress(ImportError), _naming_file(self._tensorboard_folder):
+        with suppress(ImportError), writing(self._tensorboard_folder):
             self._events = EventFile(self._tensorboard_folder, update + 1)
 
     def train(self, moment: Moment, measures: Mapping[str, float]) -> None:
@@ -168,13 +169,13 @@ class TrainingLog:
             **{name: _finite(value) for name, value in values.items()},
         }
         line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
-        with _naming_file(self._path):
+        with writing(self._path):
             while line:  # a nearly full disk takes a part of it, and the next attempt raises
                 line = line[self._file.write(line) :]
 
     def _plot(self, group: str, update: int, values: Mapping[str, float]) -> None:
         if self._events is not None:
-            with _naming_file(self._tensorboard_folder):
+            with writing(self._tensorboard_folder):
                 for name, value in values.items():
                     self._events.scalar(f"{group}/{name}", value, update)
 
@@ -201,14 +202,6 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
 def _shown(results: Mapping[str, float], best: bool) -> str:
     return "  ".join(f"{name} {value:.2f}" for name, value in results.items()) + ("  (best)" if best else "")
-
-
-@contextmanager
-def _naming_file(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _finite(value: Any) -> Any:

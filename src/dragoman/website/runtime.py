@@ -64,16 +64,13 @@ def fetch_runtime() -> Path:
             raise InputError(
                 f"onnxruntime-web {VERSION}: the package has another SHA-512 than the pinned one; try again"
             )
-        try:
-            with tarfile.open(package) as archive, new_folder(_FOLDER, replace=True) as new:
-                for name, original in SCRIPTS.items():
-                    (new / name).write_bytes(_member(archive, original))
-                (new / PACKED).write_bytes(gzip.compress(_member(archive, MODULE), mtime=0))
-                for name in LICENCES:
-                    (new / name).write_bytes(_licence(name))
-                (new / "VERSION").write_text(f"{VERSION}\n", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{_FOLDER}: cannot be written: {error.strerror}") from None
+        with tarfile.open(package) as archive, new_folder(_FOLDER, replace=True) as new:
+            for name, original in SCRIPTS.items():
+                (new / name).write_bytes(_member(archive, original))
+            (new / PACKED).write_bytes(gzip.compress(_member(archive, MODULE), mtime=0))
+            for name in LICENCES:
+                (new / name).write_bytes(_licence(name))
+            (new / "VERSION").write_text(f"{VERSION}\n", encoding="utf-8")
     return _FOLDER
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.errors import ConfigError, RunError
 from dragoman.export.writing import ExportOptions, prepare, write_model
 from dragoman.inputs import unnoted
 from dragoman.page.files import CONTENT_SECURITY_POLICY, page_files
@@ -99,17 +99,14 @@ def export_site(
             "attentionShift": max(run.engine.attention_shift for run in runs),
         },
     }
-    try:
-        with new_folder(out, replace=overwrite, refuse=refuse) as new:
-            (new / "model").mkdir()
-            write_model(new / "model", runs, prepared, int8=options.int8)
-            (new / "runtime").mkdir()
-            for name, content in runtime.items():
-                (new / "runtime" / name).write_bytes(content)
-            _write_page(new, known)
-            _write_site(new, settings)
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+    with new_folder(out, replace=overwrite, refuse=refuse) as new:
+        (new / "model").mkdir()
+        write_model(new / "model", runs, prepared, int8=options.int8)
+        (new / "runtime").mkdir()
+        for name, content in runtime.items():
+            (new / "runtime" / name).write_bytes(content)
+        _write_page(new, known)
+        _write_site(new, settings)
     sizes = {file.relative_to(out).as_posix(): file.stat().st_size for file in out.rglob("*") if file.is_file()}
     # By any browser.
     unfetched = ("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config")

@@ -18,7 +18,7 @@ from dragoman.report.facts import language_name
 from dragoman.runs.new_run import require_free
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.lines import read_lines, write_lines
-from dragoman.text.temporary import make_folder
+from dragoman.text.temporary import make_folder, writing
 from dragoman.workflows.demo_corpus import choose_languages, make_corpus, reader_locale
 from dragoman.workflows.evaluation import RunEvaluation, measure
 from dragoman.workflows.reports import evaluated_run, write_run_report
@@ -113,10 +113,8 @@ def write_demo_corpus(folder: str | Path, source: str = "de", target: str = "en"
     ['dev.en', 'dev.de']
     """
     corpus, folder = make_corpus(source, target), Path(folder)
-    try:
+    with writing(folder, "the folder for the corpus cannot be made"):
         make_folder(folder)
-    except OSError as error:
-        raise InputError(f"{folder}: the folder for the corpus cannot be made: {error.strerror}") from None
     parts: dict[str, list[tuple[str, str]]] = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     files = {name: (folder / f"{name}.{source}", folder / f"{name}.{target}") for name in parts}
     texts = {path: [pair[side] for pair in parts[name]] for name in parts for side, path in enumerate(files[name])}

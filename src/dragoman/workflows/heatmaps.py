@@ -23,7 +23,7 @@ from dragoman.requests.pictures import MOST_HEAT_MAPS, HeatMapRequest, Scale
 from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.lines import read_lines
-from dragoman.text.temporary import make_folder
+from dragoman.text.temporary import make_folder, writing
 from dragoman.workflows.reports import given_samples, run_name, translated_samples
 
 log = logging.getLogger(__name__)
@@ -101,10 +101,8 @@ def draw_heat_maps(
         InputError: no sentence is left, or a file or the folder cannot be written.
     """
     aligned, numbers = _with_weights(aligned, numbers)
-    try:
+    with writing(folder, "the folder for the pictures cannot be created"):
         make_folder(folder)
-    except OSError as error:
-        raise InputError(f"{folder}: the folder for the pictures cannot be created: {error.strerror}") from None
     pictures = [kind for kind in dict.fromkeys(formats) if kind != "html"]
     words = [word for heat_map in aligned.heat_maps for word in (*heat_map.source_words, *heat_map.target_words)]
     warn_of_missing_letters(words, pictures=bool(pictures), page="html" in formats, instead="--format html")

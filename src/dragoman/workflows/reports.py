@@ -9,7 +9,6 @@ from pathlib import Path
 from dragoman.config.schema import SearchConfig
 from dragoman.corpora.pairs import Pair
 from dragoman.data.store import Store
-from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparisons
@@ -23,7 +22,7 @@ from dragoman.report.samples import Sample, Window, given_sample, make_sample, s
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
-from dragoman.text.temporary import make_folder
+from dragoman.text.temporary import make_folder, writing
 from dragoman.training.log import read_log
 from dragoman.translation.result import Translation
 from dragoman.workflows.evaluation import RunEvaluation, measure
@@ -116,10 +115,8 @@ def write_evaluation_report(
     Raises:
         InputError: the page cannot be written.
     """
-    try:
+    with writing(folder, "the folder for the report cannot be created"):
         make_folder(folder)
-    except OSError as error:
-        raise InputError(f"{folder}: the folder for the report cannot be created: {error.strerror}") from None
     path, first = folder / "report.html", systems[0]
     page = Report(
         f"Evaluation of {_short_names([first])[0]}",
