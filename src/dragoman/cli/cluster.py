@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from dragoman.cluster.inputs import Inputs
     from dragoman.cluster.verbs import Models
     from dragoman.cluster.worker import WorkerPool
-    from dragoman.requests.shared import EnsembleOptions
 
 FILES_HELP = "plain or compressed (.gz, .xz, .zst), on this machine or a URI (s3://, gs://, hdfs://); with * and ?"
 SOURCES_OR_PAIRS = "source sentences, or pairs (.tsv, .csv, .jsonl, .json)"
@@ -38,15 +36,15 @@ class ClusterCommand:
     EXAMPLES: Sequence[str]
     inputs: str
     """What the input files hold, for the help."""
-    declare: Callable[[Parser], None]
-    """Declares the models and what the worker does with them."""
-    plan: Callable[[argparse.Namespace], tuple[Models, dict[str, Any]]]
-    """The models and the options of the verb's worker."""
+    request: str
+    """The dotted name of the request, below `dragoman.requests`: the models, and what the worker does with them."""
     second: tuple[str, str] | None = None
     """The option of the files that are read beside the inputs, and what they hold."""
 
     def add_options(self, parser: Parser) -> None:
         """Declare the options."""
+        from dragoman.cli.shared.requests import add_request, find_request
+
         files = parser.add_argument_group("input and output")
         files.add_argument(
             "--input",
@@ -80,12 +78,12 @@ class ClusterCommand:
         workers.add_argument(
             "--workers", type=positive_int, metavar="N", help="workers, one thread each (default: one for each CPU)"
         )
-        self.declare(parser)
+        add_request(parser, find_request(f"dragoman.requests.{self.request}"))
         add_general_options(parser, device=False)
 
     def run(self, options: argparse.Namespace) -> None:
         """Make the outputs of all inputs."""
-        models, settings = self.plan(options)
+        models, settings = self._plan(options)
         open_workers = workers_of_ray()
 
         from dragoman.cluster.coordinator import Coordinator
@@ -118,6 +116,32 @@ class ClusterCommand:
             if failed:
                 log.warning("%d lines have no output; %s lists them with the reasons", failed, output / FAILED)
 
+    def _plan(self, options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+        """The models and the options of the verb's worker."""
+        from dragoman.cli.shared.requests import find_request, parsed
+        from dragoman.requests.alignment import ClusterAlignment
+        from dragoman.requests.rescoring import FEATURE_RULES, ClusterRescoring
+        from dragoman.requests.shared import refuse
+        from dragoman.requests.translation import ClusterTranslation
+
+        schema = find_request(f"dragoman.requests.{self.request}")
+        if schema is ClusterRescoring:
+            refuse(FEATURE_RULES, vars(options))  # with --source, which is no option of the worker
+        request = parsed(schema, options)
+        settings = request.options()
+        models: Models = {use: settings.pop(use) for use in ("runs", "model", "reverse", "lm") if use in settings}
+        for name in ("columns", "encoding"):  # of the files, which this process reads
+            settings.pop(name, None)
+        if isinstance(request, ClusterAlignment):
+            settings = {name: settings[name] for name in ("combine", "weights", "threshold", "one_based", "symmetrize")}
+            settings["unit"] = request.units.unit
+        if isinstance(request, ClusterTranslation):
+            searching = request.searching
+            settings = {"search": dict(searching.search), "shortlist": not searching.no_shortlist}
+            settings |= {"more": {"ban": searching.ban}}
+            settings |= {"combine": request.ensemble.combine, "weights": request.ensemble.weights}
+        return models, settings
+
     def _find_inputs(self, options: argparse.Namespace) -> list[Inputs]:
         from dragoman.cluster.inputs import Inputs, find_inputs
         from dragoman.corpora.pair_files import KINDS, holds_pairs
@@ -149,61 +173,6 @@ def workers_of_ray() -> Callable[[Any, str | None, int | None], AbstractContextM
     return open_workers
 
 
-def _declare(name: str, parser: Parser) -> None:
-    """Declare the options of a request for workers, by its dotted name below `dragoman.requests`."""
-    from dragoman.cli.shared.requests import add_request, find_request
-
-    add_request(parser, find_request(f"dragoman.requests.{name}"))
-
-
-def _plan_translation(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    from dragoman.cli.shared.requests import parsed
-    from dragoman.requests.translation import ClusterTranslation
-
-    request = parsed(ClusterTranslation, options)
-    searching = request.searching
-    more = {"ban": list(searching.ban)}
-    search = {"search": dict(searching.search), "shortlist": not searching.no_shortlist, "more": more}
-    return {"runs": request.runs}, search | _ensemble(request.ensemble)
-
-
-def _plan_scoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    from dragoman.cli.shared.requests import parsed
-    from dragoman.requests.alignment import ClusterScoring
-
-    request = parsed(ClusterScoring, options)
-    return {"runs": request.runs}, {"token_counts": request.token_counts} | _ensemble(request.ensemble)
-
-
-def _plan_alignment(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    from dragoman.cli.shared.requests import parsed
-    from dragoman.requests.alignment import ClusterAlignment
-
-    request = parsed(ClusterAlignment, options)
-    links = {name: getattr(request, name) for name in ("threshold", "one_based", "symmetrize")}
-    links["unit"] = request.units.unit
-    return {"runs": request.runs, "reverse": request.reverse}, links | _ensemble(request.ensemble)
-
-
-def _ensemble(ensemble: EnsembleOptions) -> dict[str, Any]:
-    weights = None if ensemble.weights is None else list(ensemble.weights)
-    return {"combine": ensemble.combine, "weights": weights}
-
-
-def _plan_rescoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    from dragoman.cli.shared.requests import parsed
-    from dragoman.requests.rescoring import FEATURE_RULES, ClusterRescoring
-    from dragoman.requests.shared import refuse
-
-    refuse(FEATURE_RULES, vars(options))
-    settings = parsed(ClusterRescoring, options).options()
-    return {use: settings.pop(use) for use in ("model", "reverse", "lm")}, settings
-
-
-def _plan_columns(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    return {"model": options.model, "reverse": options.reverse}, {"unknown": options.unknown}
-
-
 TRANSLATE = ClusterCommand(
     "translate",
     "translate many files",
@@ -216,8 +185,7 @@ TRANSLATE = ClusterCommand(
         "dragoman cluster translate LIGHT --input 's3://bucket/news/*.zst' --output news.en --address auto",
     ),
     "text to translate, one sentence a line",
-    partial(_declare, "translation.ClusterTranslation"),
-    _plan_translation,
+    "translation.ClusterTranslation",
 )
 SCORE = ClusterCommand(
     "score",
@@ -230,8 +198,7 @@ SCORE = ClusterCommand(
         "dragoman cluster score LIGHT --input 'corpus/*.de' --target 'corpus/*.en' --output scores --workers 8",
     ),
     SOURCES_OR_PAIRS,
-    partial(_declare, "alignment.ClusterScoring"),
-    _plan_scoring,
+    "alignment.ClusterScoring",
     ("target", "target sentences"),
 )
 ALIGN = ClusterCommand(
@@ -245,8 +212,7 @@ ALIGN = ClusterCommand(
         "dragoman cluster align DE-EN --input 'c/*.de' --target 'c/*.en' --reverse EN-DE --output links",
     ),
     SOURCES_OR_PAIRS,
-    partial(_declare, "alignment.ClusterAlignment"),
-    _plan_alignment,
+    "alignment.ClusterAlignment",
     ("target", "target sentences"),
 )
 RESCORE = ClusterCommand(
@@ -260,8 +226,7 @@ RESCORE = ClusterCommand(
         "dragoman cluster rescore --input 'lists/*.gz' --lm LM --output rescored --workers 8",
     ),
     "Moses n-best list",
-    partial(_declare, "rescoring.ClusterRescoring"),
-    _plan_rescoring,
+    "rescoring.ClusterRescoring",
     ("source", "source sentences; sentence ids count their lines from 0"),
 )
 PHRASE_TABLE = ClusterCommand(
@@ -272,6 +237,5 @@ PHRASE_TABLE = ClusterCommand(
     "see dragoman cluster translate.",
     ("dragoman cluster phrase-table --input 'table/*.gz' --model LIGHT --reverse LIGHT2 --output table2",),
     "Moses phrase tables",
-    partial(_declare, "rescoring.ClusterColumns"),
-    _plan_columns,
+    "rescoring.ClusterColumns",
 )

@@ -230,7 +230,7 @@ def _require_same_manifest(path: Path, identity: Mapping[str, Any]) -> None:
     manifest = read_json(path / MANIFEST, _Provenance, newest=FORMAT, oldest=FORMAT, remedy=remedy)
     what = {"models": "other models", "options": "other options", "version": f"version {manifest.version} of dragoman"}
     for key in ("verb", "models", "options", "version"):
-        was, now = getattr(manifest, key), msgspec.to_builtins(identity[key])
+        was, now = getattr(manifest, key), msgspec.json.decode(msgspec.json.encode(identity[key]))
         if was != now:
             changed = [name for name in now if was.get(name) != now[name]] if isinstance(now, dict) else []
             where = f" ({', '.join(changed)})" if changed else ""
