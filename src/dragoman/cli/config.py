@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from dragoman.errors import ConfigError
-
 if TYPE_CHECKING:
-    from dragoman.config.schema import Config, TrainingConfig
-    from dragoman.progress import Console
     from dragoman.requests.training import ConfigurationRequest
 
 SUMMARY = "print the complete configuration of a preset"
@@ -29,39 +24,6 @@ REQUEST = "dragoman.requests.training.ConfigurationRequest"
 
 def run(request: ConfigurationRequest) -> None:
     """Print the configuration."""
-    from dragoman.config.building import override
-    from dragoman.config.files import dump_config, value_at
-    from dragoman.config.scaling import scaled_values
-    from dragoman.progress import Console
-    from dragoman.workflows.configuration import scaled
+    from dragoman.workflows.configuration import configuration_file
 
-    console, changes = Console(quiet=request.general.quiet), request.changes
-    preset = _preset(request, console)
-    made_small = scaled(preset, changes)
-    config = override(made_small, [*changes.set, *request.length.settings])
-    if request.train:
-        console.info(f"length: {_length(config.training)}")
-    changed = [] if changes.scale is None else scaled_values(preset, made_small, changes.scale)
-    notes = {key: note for key, note in changed if value_at(config, key) == value_at(made_small, key)}
-    print(dump_config(config, notes), end="")
-
-
-def _preset(request: ConfigurationRequest, console: Console) -> Config:
-    """The preset that is named, or the one for the training text."""
-    from dragoman.config.presets import load_preset
-    from dragoman.workflows.configuration import config_for_text
-
-    if request.preset is not None:
-        return load_preset(request.preset)
-    for path in (path for files in request.train for path in files):
-        if not os.path.isfile(path):  # nor a pipe: the choice looks at regular files only
-            raise ConfigError(f"--train: {path} is not a file")
-    return config_for_text(request.train, console, always_say=True)
-
-
-def _length(config: TrainingConfig) -> str:
-    """How long a training is, in words."""
-    length = f"{config.epochs:g} epochs" if config.updates is None else f"{config.updates:,} updates"
-    if config.minutes is None:
-        return length
-    return f"{length} or {config.minutes:g} minutes, whichever ends first"
+    print(configuration_file(request), end="")

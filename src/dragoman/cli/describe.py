@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-from dragoman.errors import ConfigError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dragoman.config.schema import Config, TextConfig
-    from dragoman.model.description import Description
     from dragoman.requests.training import DescriptionRequest
+    from dragoman.workflows.configuration import DescribedModel
 
 SUMMARY = "show the parts of a model, their shapes and parameter counts"
 DESCRIPTION = (
@@ -25,57 +21,19 @@ EXAMPLES = (
     "dragoman describe RUN --json",
 )
 
-
-class DescribedModel(NamedTuple):
-    """A configuration, and the vocabulary sizes of its run; None for the maximum that it allows."""
-
-    config: Config
-    vocabularies: tuple[int, int] | None
-
-
 REQUEST = "dragoman.requests.training.DescriptionRequest"
 
 
 def run(request: DescriptionRequest) -> None:
     """Print the description."""
-    from dragoman.model.description import describe
-    from dragoman.workflows.configuration import changed
+    from dragoman.workflows.configuration import describe_model
 
-    described = _find(request.what)
-    config = changed(described.config, request.changes)
-    source, target = request.vocabulary or described.vocabularies or _largest(config.text)
-    description = describe(config.model, source, target)
-    print(_as_json(description, config, source, target) if request.json else _as_table(description))
+    described = describe_model(request)
+    print(_as_json(described) if request.json else _as_table(described))
 
 
-def _find(what: str) -> DescribedModel:
-    """Find a preset of that name, else a run folder or configuration file at that path.
-
-    Raises:
-        ConfigError, RunError: there is none, or it cannot be read.
-    """
-    from dragoman.config.files import load_config
-    from dragoman.config.presets import load_preset, preset_names
-    from dragoman.runs.layout import RunFolder
-
-    path = Path(what)
-    if what not in preset_names() and path.is_dir():
-        folder = RunFolder(path)
-        config = folder.load_config()
-        return DescribedModel(config, (len(folder.source_side().vocabulary), len(folder.target_side().vocabulary)))
-    if what not in preset_names() and (path.exists() or path.suffix in (".yaml", ".yml")):
-        return DescribedModel(load_config(path), None)
-    try:
-        return DescribedModel(load_preset(what), None)
-    except ConfigError as error:
-        raise ConfigError(f"no file or folder {what}, and {error}") from None
-
-
-def _largest(text: TextConfig) -> tuple[int, int]:
-    return text.source.vocabulary, (text.source if text.joint else text.target).vocabulary
-
-
-def _as_table(description: Description) -> str:
+def _as_table(described: DescribedModel) -> str:
+    description = described.description
     names = max(len(parameter.name) for part in description.parts for parameter in part.parameters)
     rows = []
     for part in description.parts:
@@ -89,7 +47,8 @@ def _as_table(description: Description) -> str:
     return "\n".join([*lines, "", f"state  {description.state:,} numbers", f"step   {description.step}"])
 
 
-def _as_json(description: Description, config: Config, source: int, target: int) -> str:
+def _as_json(described: DescribedModel) -> str:
+    description, (source, target) = described.description, described.vocabularies
     parts = [
         {
             "name": part.name,
@@ -101,7 +60,7 @@ def _as_json(description: Description, config: Config, source: int, target: int)
     ]
     return json.dumps(
         {
-            "preset": config.preset,
+            "preset": described.config.preset,
             "vocabulary": {"source": source, "target": target},
             "parts": parts,
             "count": description.count,

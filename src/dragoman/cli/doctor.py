@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
-import platform
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import dragoman
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, bounded
 
@@ -37,39 +36,10 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Look, measure and print."""
-    report = _installation()
-    if options.seconds and report["packages"].get("torch"):
-        from dragoman.model.devices import set_threads
-        from dragoman.workflows.speed import measure_speed
+    from dragoman.workflows.installation import examine
 
-        set_threads(options.threads)
-        report["speed"] = dataclasses.asdict(measure_speed(options.seconds, options.device))
+    report = {"dragoman": dragoman.__version__, **examine(options.seconds, options.device, options.threads)}
     print(json.dumps(report, indent=1) if options.json else "\n".join(_lines(report)))
-
-
-def _installation() -> dict[str, Any]:
-    """What can be said without a measurement, as the JSON output has it."""
-    import dragoman
-    from dragoman.systems import machine_memory, processor, processors
-    from dragoman.workflows.installation import extras, packages
-
-    name, features = processor()
-    return {
-        "dragoman": dragoman.__version__,
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processor": {
-            "name": name,
-            "cores": processors(),
-            "features": list(features),
-            "bf16": any("bf16" in feature for feature in features),
-            "amx": any(feature.startswith("amx") for feature in features),
-        },
-        "memory_bytes": machine_memory(),
-        "packages": packages(),
-        "extras": [dataclasses.asdict(extra) for extra in extras()],
-        "speed": None,
-    }
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:

@@ -36,9 +36,7 @@ REQUEST = "dragoman.requests.translation.TranslationRequest"
 
 def run(request: TranslationRequest) -> None:
     """Translate the input: a document as a whole, lines as a stream."""
-    from dragoman.text.document_names import is_document
-
-    if is_document(request.files.input):
+    if request.is_document:
         from dragoman.workflows.documents import translate_document_file
 
         translate_document_file(request)

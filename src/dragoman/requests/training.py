@@ -1,4 +1,4 @@
-"""Requests for configurations, trainings and language models."""
+"""Requests for configurations, trainings, the demonstration and language models."""
 
 from __future__ import annotations
 
@@ -240,6 +240,31 @@ class TrainingRequest(Request, kw_only=True):
         too_many_files("dev"),
         *SCALE_RULES,
     )
+
+
+class DemoRequest(Request, kw_only=True):
+    """The demonstration on a generated corpus."""
+
+    source: Annotated[
+        str | None,
+        doc(
+            "CLDR locale of the source language (default: en, or de for a target in English)",
+            metavar="LOCALE",
+            flag="--from",
+        ),
+    ] = None
+    target: Annotated[
+        str | None,
+        doc(
+            "CLDR locale of the target language (default: the language of your locale, or en)",
+            metavar="LOCALE",
+            flag="--to",
+        ),
+    ] = None
+    out: Annotated[str, doc("run folder to write", metavar="RUN", kind="folder")] = "demo-run"
+    overwrite: Annotated[bool, doc("replace an existing run")] = False
+    minutes: Annotated[Positive | None, doc("stop training after N minutes", metavar="N")] = None
+    general: GENERAL = Compute()
 
 
 class LanguageModelConfiguration(Section):

@@ -278,6 +278,11 @@ class TranslationRequest(Request, kw_only=True):
             raise ConfigError(f"{values['input']}: is a second input besides {last}; translate each alone")
         return {**values, "runs": runs, "input": last}
 
+    @property
+    def is_document(self) -> bool:
+        """Whether the input is translated as a whole."""
+        return is_document(self.files.input)
+
     def translator_options(self) -> dict[str, Any]:
         """The options besides those of search, as `Translator.with_options` takes them."""
         options = {**self.drawing.sampling, "sample": self.drawing.sample, "replace_unk": self.unknown.replace_unk}

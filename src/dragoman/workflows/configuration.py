@@ -1,20 +1,33 @@
-"""From what a request says to a complete configuration: preset or file or run, changes, languages, length."""
+"""From what a request says to a complete configuration: preset or file or run, changes, languages, length.
+
+Configurations are written as files, and their models described.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.config.building import override
-from dragoman.config.files import load_config
+from dragoman.config.files import dump_config, load_config, value_at
 from dragoman.config.fine_tuning import fine_tuning
-from dragoman.config.presets import load_preset
-from dragoman.config.scaling import scale
-from dragoman.config.schema import Config
-from dragoman.errors import OptionError
+from dragoman.config.presets import load_preset, preset_names
+from dragoman.config.scaling import scale, scaled_values
+from dragoman.config.schema import Config, TrainingConfig
+from dragoman.errors import ConfigError, OptionError
 from dragoman.progress import Console
 from dragoman.requests.shared import Corpora
-from dragoman.requests.training import ConfigChanges, ModelConfiguration, TrainingRequest
+from dragoman.requests.training import (
+    ConfigChanges,
+    ConfigurationRequest,
+    DescriptionRequest,
+    ModelConfiguration,
+    TrainingRequest,
+)
 from dragoman.runs.layout import RunFolder
+
+if TYPE_CHECKING:
+    from dragoman.model.description import Description
 
 
 def resolve(request: TrainingRequest, console: Console, *, resume: bool) -> Config:
@@ -91,3 +104,77 @@ def scaled(config: Config, changes: ConfigChanges) -> Config:
         ConfigError: sizes that do not fit after rounding.
     """
     return config if changes.scale is None else scale(config, changes.scale, sizes_only=changes.sizes_only)
+
+
+def configuration_file(request: ConfigurationRequest) -> str:
+    """The complete configuration of a preset, or of what training chooses for a text, with notes on what was scaled.
+
+    Raises:
+        ConfigError, InputError: as for `changed` and `config_for_text`, or there is no such preset or file.
+    """
+    console, changes = Console(quiet=request.general.quiet), request.changes
+    preset = _requested_preset(request, console)
+    made_small = scaled(preset, changes)
+    config = override(made_small, [*changes.set, *request.length.settings])
+    if request.train:
+        console.info(f"length: {_length(config.training)}")
+    values = [] if changes.scale is None else scaled_values(preset, made_small, changes.scale)
+    notes = {key: note for key, note in values if value_at(config, key) == value_at(made_small, key)}
+    return dump_config(config, notes)
+
+
+def _requested_preset(request: ConfigurationRequest, console: Console) -> Config:
+    if request.preset is not None:
+        return load_preset(request.preset)
+    for path in (path for files in request.train for path in files):
+        if not Path(path).is_file():  # nor a pipe: the choice looks at regular files only
+            raise ConfigError(f"--train: {path} is not a file")
+    return config_for_text(request.train, console, always_say=True)
+
+
+def _length(config: TrainingConfig) -> str:
+    """How long a training is, in words."""
+    length = f"{config.epochs:g} epochs" if config.updates is None else f"{config.updates:,} updates"
+    if config.minutes is None:
+        return length
+    return f"{length} or {config.minutes:g} minutes, whichever ends first"
+
+
+class DescribedModel(NamedTuple):
+    """A model that has no parameters yet, and the sizes of its vocabularies."""
+
+    config: Config
+    vocabularies: tuple[int, int]
+    description: Description
+
+
+def describe_model(request: DescriptionRequest) -> DescribedModel:
+    """Describe the model of a preset, else of the run folder or configuration file at a path.
+
+    The sizes of the vocabularies are those of the request or the run, else the largest that the configuration allows.
+
+    Raises:
+        ConfigError, RunError: there is no such preset, file or folder, or it cannot be read or changed.
+    """
+    from dragoman.model.description import describe
+
+    found, sizes = _find(request.what)
+    config = changed(found, request.changes)
+    text = config.text
+    largest = text.source.vocabulary, (text.source if text.joint else text.target).vocabulary
+    source, target = request.vocabulary or sizes or largest
+    return DescribedModel(config, (source, target), describe(config.model, source, target))
+
+
+def _find(what: str) -> tuple[Config, tuple[int, int] | None]:
+    """The configuration of that name or path, and the sizes of the vocabularies of a run."""
+    path = Path(what)
+    if what not in preset_names() and path.is_dir():
+        folder = RunFolder(path)
+        return folder.load_config(), (len(folder.source_side().vocabulary), len(folder.target_side().vocabulary))
+    if what not in preset_names() and (path.exists() or path.suffix in (".yaml", ".yml")):
+        return load_config(path), None
+    try:
+        return load_preset(what), None
+    except ConfigError as error:
+        raise ConfigError(f"no file or folder {what}, and {error}") from None

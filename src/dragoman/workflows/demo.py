@@ -12,17 +12,23 @@ from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.overlap import NEAR
-from dragoman.model.devices import DeviceName
+from dragoman.model.devices import set_threads
 from dragoman.progress import Console
 from dragoman.report.facts import language_name
+from dragoman.requests.training import DemoRequest
 from dragoman.runs.new_run import require_free
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.temporary import make_folder, writing
+from dragoman.text.words import words_in
+from dragoman.translation.result import Translation
 from dragoman.workflows.demo_corpus import choose_languages, make_corpus, reader_locale
 from dragoman.workflows.evaluation import RunEvaluation, measure
 from dragoman.workflows.reports import evaluated_run, write_run_report
 from dragoman.workflows.training import train
+
+SHOWN = 6
+"""Translations that are shown."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +42,17 @@ class Demonstration:
     """What of the test lines is in the training text, as the report says it, too."""
     report: Path
 
+    def examples(self) -> list[str]:
+        """The longest line of each of `SHOWN` equal parts with its translation: short ones, such as "12 feet", show
+        little. Below, each word with the source word aligned to it."""
+        translations = self.quality.translations
+        size = max(1, -(-len(translations) // SHOWN))
+        parts = (translations[start : start + size] for start in range(0, len(translations), size))
+        return [_shown(max(part, key=lambda translation: len(translation.source))) for part in parts]
 
-def demonstrate(
-    out: Path,
-    *,
-    source: str | None = None,
-    target: str | None = None,
-    minutes: float | None = None,
-    overwrite: bool = False,
-    device: DeviceName = "auto",
-    console: Console | None = None,
-) -> Demonstration:
+
+def demonstrate(request: DemoRequest) -> Demonstration:
     """Write the corpus to OUT/corpus, train the preset `demo` in OUT, evaluate on the test lines, write the report.
-
-    Args:
-        source, target: any two locales of the CLDR; None to choose by the locale of the environment.
-        minutes: a shorter budget than the preset's.
 
     Raises:
         ConfigError: a locale is unknown, or has too little data.
@@ -59,8 +60,10 @@ def demonstrate(
         InputError: the corpus cannot be written, or other text has one of its names.
         Interrupted: a signal came; the state is saved.
     """
-    console = console or Console()
-    source, target = choose_languages(source, target, reader_locale())
+    out, overwrite, minutes, device = Path(request.out), request.overwrite, request.minutes, request.general.device
+    set_threads(request.general.threads)
+    console = Console(quiet=request.general.quiet)
+    source, target = choose_languages(request.source, request.target, reader_locale())
     names = f"{language_name(source)} to {language_name(target)} ({source} to {target})"
     console.info(f"demo: {names}; --from and --to choose others")
     config = override(
@@ -80,6 +83,12 @@ def demonstrate(
     overlap = _overlap(files)
     report = write_run_report(run, test, evaluated_run(run, quality), f"the test set; {overlap}")
     return Demonstration(run, quality, overlap, report)
+
+
+def _shown(translation: Translation) -> str:
+    source, target = words_in(translation.source), words_in(translation.text)
+    links = "   ".join(f"{target[j]} < {source[i]}" for i, j in sorted(translation.alignment, key=lambda link: link[1]))
+    return f"\n{translation.source}\n{translation.text}\n    {links}"
 
 
 def _overlap(files: Mapping[str, tuple[Path, Path]]) -> str:

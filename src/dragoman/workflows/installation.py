@@ -1,11 +1,18 @@
-"""What is installed: the versions of packages, and the extras of Dragoman with what each of them brings."""
+"""What is installed and how fast it is: the versions of packages, and the extras of Dragoman with what they bring."""
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from dragoman.systems import machine_memory, processor, processors
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
 
 BRINGS = {
     "evaluate": "BLEU, chrF and TER, reports, heat maps, without torch: evaluate, heatmap",
@@ -54,6 +61,39 @@ def extras() -> list[Extra]:
         Extra(name, brings, tuple(package for package in _needed(name) if installed[package] is None))
         for name, brings in BRINGS.items()
     ]
+
+
+def examine(seconds: float, device: DeviceName = "auto", threads: int | None = None) -> dict[str, Any]:
+    """What is installed and what this machine has, as the JSON output of `dragoman doctor` has it.
+
+    `seconds` are those of each measurement of its speed; 0: none. Without torch there is none.
+
+    Raises:
+        ConfigError: a GPU is requested but not available.
+    """
+    name, features = processor()
+    report: dict[str, Any] = {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": {
+            "name": name,
+            "cores": processors(),
+            "features": list(features),
+            "bf16": any("bf16" in feature for feature in features),
+            "amx": any(feature.startswith("amx") for feature in features),
+        },
+        "memory_bytes": machine_memory(),
+        "packages": packages(),
+        "extras": [asdict(extra) for extra in extras()],
+        "speed": None,
+    }
+    if seconds and report["packages"].get("torch"):
+        from dragoman.model.devices import set_threads
+        from dragoman.workflows.speed import measure_speed
+
+        set_threads(threads)
+        report["speed"] = asdict(measure_speed(seconds, device))
+    return report
 
 
 def _needed(extra: str) -> Iterator[str]:

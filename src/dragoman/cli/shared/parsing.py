@@ -115,14 +115,8 @@ def bounded(
 
 
 positive_int = bounded(int, minimum=1, maximum=10**9)
-natural = bounded(int, minimum=0, maximum=2**32 - 1)  # the largest seed of scikit-learn
 threads = bounded(int, minimum=1, maximum=1024)
 positive_float = bounded(float, above=0)
-
-
-def probability(text: str) -> float:
-    """Parse a number above 0, up to 1."""
-    return _number(text, float, "a number above 0, at most 1", lambda value: 0 < value <= 1)
 
 
 def output_file(name: str) -> str:
@@ -133,17 +127,6 @@ def output_file(name: str) -> str:
 def output_folder(name: str) -> Path:
     """The type of every option that names a folder to write."""
     return Path(name)
-
-
-def language(text: str) -> str:
-    """Parse a language code; its language in two letters where it has two."""
-    from dragoman.errors import ConfigError
-    from dragoman.text.languages import language_code
-
-    try:
-        return language_code(text)
-    except ConfigError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _number(text: str, kind: Callable[[str], Number], allowed: str, fits: Callable[[Number], bool]) -> Number:
