@@ -17,31 +17,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 import dragoman.text.segmentation
 from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
 from dragoman.text.journal import Journal
 from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.base import SegmentedLines, SegmentedPairs, SegmentLinks
+from dragoman.text.segmentation.base import SegmentedPairs
 
 PATIENCE = 5.0
 """Seconds of segmenting before anything is written: a small corpus is prepared anew as quickly."""
 
 log = logging.getLogger(__name__)
-
-
-class _Chunk(msgspec.Struct, array_like=True):
-    """An entry of the journal."""
-
-    text: bytes
-    """Digest of the pairs."""
-    pieces: tuple[list[str], list[str]]
-    numbers: list[bytes]
-    """Of each side, and of the links if there are any: ids or links as uint32, then lengths as int64."""
 
 
 class SegmentJournal:
@@ -60,25 +52,26 @@ class SegmentJournal:
         """Begin at the start of a corpus that is segmented so."""
         self._began = time.monotonic()
         try:
-            self._journal = Journal(self._path, {"segments": _made_by(segmentations)})
+            self._journal = Journal(self._path, {"segmented": _made_by(segmentations)})
         except InputError as error:
             self._give_up(error)
 
     def take(self, chunk: Sequence[Pair]) -> SegmentedPairs | None:
-        """The segments of the next chunk of the corpus; None if this and all later chunks must be segmented."""
+        """The segments of the next chunk of the corpus; None if this and all later chunks must be segmented.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
         if self._journal is None:
             return None
-        place = self._journal.end
-        try:
-            for entry in self._journal:
-                known = msgspec.msgpack.decode(entry, type=_Chunk)
-                if known.text == _digest(chunk):
-                    self.taken += len(chunk)
-                    return _segmented(known)
-                self._journal.end = place
-                break
-        except InputError as error:
-            self._give_up(error)
+        start = self._journal.end
+        for entry in self._journal:
+            digest, segmented = msgspec.msgpack.decode(entry, type=tuple[bytes, SegmentedPairs], dec_hook=_array)
+            if digest == _digest(chunk):
+                self.taken += len(chunk)
+                return segmented
+            self._journal.end = start
+            break
         return None
 
     def append(self, chunk: Sequence[Pair], segmented: SegmentedPairs) -> None:
@@ -88,7 +81,7 @@ class SegmentJournal:
         """
         if self._journal is None:
             return
-        self._waiting.append(msgspec.msgpack.encode(_chunk(_digest(chunk), segmented)))
+        self._waiting.append(msgspec.msgpack.encode((_digest(chunk), segmented), enc_hook=_packed))
         if time.monotonic() - self._began < PATIENCE:
             return
         try:
@@ -125,17 +118,10 @@ def _made_by(segmentations: tuple[Segmentation, Segmentation]) -> str:
     return digest.hexdigest()
 
 
-def _chunk(text: bytes, segmented: SegmentedPairs) -> _Chunk:
-    source, target, linked = segmented
-    numbers = [(source.ids, source.lengths), (target.ids, target.lengths)]
-    if linked is not None:
-        numbers.append((linked.links, linked.lengths))
-    arrays = [array for ids, lengths in numbers for array in (ids.astype("<u4"), lengths.astype("<i8"))]
-    return _Chunk(text, (source.pieces, target.pieces), [array.tobytes() for array in arrays])
+def _packed(array: NDArray[Any]) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, array.tobytes()
 
 
-def _segmented(chunk: _Chunk) -> SegmentedPairs:
-    numbers = [np.frombuffer(array, "<i8" if index % 2 else "<u4") for index, array in enumerate(chunk.numbers)]
-    source, target = (SegmentedLines(pieces, *numbers[2 * n : 2 * n + 2]) for n, pieces in enumerate(chunk.pieces))
-    linked = SegmentLinks(numbers[4].reshape(-1, 2), numbers[5]) if len(numbers) > 4 else None
-    return SegmentedPairs(source, target, linked)
+def _array(_: type, packed: tuple[str, Sequence[int], bytes]) -> NDArray[Any]:
+    kind, shape, content = packed
+    return np.frombuffer(content, kind).reshape(shape)
