@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import mmap
 import os
 import stat
 from collections.abc import Mapping
@@ -102,14 +103,33 @@ def read_regular(path: str | Path) -> bytes:
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a regular file.
 
+    The file is memory-mapped: allocating memory for all of it would take longer than the digest, and reading in blocks
+    would wait for other threads after each block.
+
     Raises:
         OSError: as for `open_regular`.
     """
     with open_regular(path) as file:
-        digest = hashlib.sha256()
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-        return digest.hexdigest()
+        if not os.fstat(file.fileno()).st_size:  # an empty file cannot be mapped
+            return hashlib.sha256().hexdigest()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return hashlib.sha256(content).hexdigest()
+
+
+def require_digest(path: Path, digest: str, stated_in: str, remedy: str) -> None:
+    """Compare a file with the SHA-256 that another one states.
+
+    Raises:
+        RunError: it was altered, is missing or cannot be read; `remedy` ends the message.
+    """
+    try:
+        actual = sha256_of(path)
+    except FileNotFoundError:
+        raise RunError(f"{path}: is missing; {remedy}") from None
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}; {remedy}") from None
+    if actual != digest:
+        raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {stated_in}; {remedy}")
 
 
 def model_digest(folder: Path) -> str:

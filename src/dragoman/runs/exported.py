@@ -12,11 +12,8 @@ No file is used before all have been checked against the manifest.
 
 from __future__ import annotations
 
-import hashlib
-import mmap
 import os
 import re
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +24,7 @@ from dragoman.config.files import load_config
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError, quoted
 from dragoman.inputs import unnoted
-from dragoman.stored_files import JsonFile, dump_json, open_regular, read_json, read_regular, sha256_of
+from dragoman.stored_files import JsonFile, dump_json, read_json, read_regular, require_digest, sha256_of
 from dragoman.text.side import TextSide
 from dragoman.translation import confidence
 
@@ -78,7 +75,7 @@ class ExportFolder:
             if name not in manifest.files:
                 raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")
         for name, facts in manifest.files.items():
-            _check(folder / name, facts)
+            require_digest(folder / name, facts.sha256, MANIFEST, _REMEDY)
         shortlist = read_regular(folder / SHORTLIST) if SHORTLIST in there else None
         return cls(folder, manifest.int8, manifest.parameters, shortlist)
 
@@ -157,25 +154,3 @@ def _read_manifest(folder: Path) -> _Manifest:
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 """Names that stay inside the folder; no part begins with a dot."""
-
-
-def _check(path: Path, facts: _Facts) -> None:
-    """Compare a file with its manifest entry.
-
-    The file is memory-mapped: allocating memory for all of it would take longer than the digest, and reading in blocks
-    would wait for other threads after each block.
-    """
-    try:
-        with open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size != facts.bytes:
-                raise RunError(f"{path}: is damaged: it has {size} bytes where {facts.bytes} were exported; {_REMEDY}")
-            # An empty file cannot be mapped.
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else nullcontext(b"") as content:
-                digest = hashlib.sha256(content).hexdigest()
-    except FileNotFoundError:
-        raise RunError(f"{path}: is missing; {_REMEDY}") from None
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
-    if digest != facts.sha256:
-        raise RunError(f"{path}: is damaged: it is not the file that was exported (SHA-256 differs); {_REMEDY}")

@@ -18,7 +18,7 @@ from msgspec import field
 
 from dragoman.errors import RunError
 from dragoman.inputs import owning, unnoted
-from dragoman.stored_files import JsonFile, NewerFormat, dump_json, read_json, sha256_of
+from dragoman.stored_files import JsonFile, NewerFormat, dump_json, read_json, require_digest, sha256_of
 from dragoman.text import temporary
 from dragoman.text.folders import finish_abandoned
 from dragoman.text.lines import replace_file
@@ -100,14 +100,8 @@ def require_intact(run: Path, pattern: str) -> None:
     for folder, digests in (("text", mark.text), ("data", mark.data)) if mark else ():
         for name, digest in digests.items():
             path = run / folder / name
-            if not fnmatch(f"{folder}/{name}", pattern) or name not in _FOLDERS[folder] or not os.path.lexists(path):
-                continue
-            try:
-                actual = sha256_of(path)
-            except OSError as error:
-                raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
-            if actual != digest:
-                raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {MARK}; {_REMEDY}")
+            if fnmatch(f"{folder}/{name}", pattern) and name in _FOLDERS[folder] and os.path.lexists(path):
+                require_digest(path, digest, MARK, _REMEDY)
 
 
 @unnoted()
