@@ -32,7 +32,7 @@ def _names(schema: type[Section]) -> Iterator[str]:
 
 
 def test_an_option_has_one_name_and_rules_name_options_that_exist() -> None:
-    assert len(_requests()) >= 10
+    assert len(_requests()) >= 30
     for schema in _requests():
         names = list(_names(schema))
         assert len(set(names)) == len(names), schema.__name__
@@ -42,6 +42,15 @@ def test_an_option_has_one_name_and_rules_name_options_that_exist() -> None:
                 placeholders = {field for _, field, *_ in string.Formatter().parse(rule.message) if field}
                 own = {field for field in placeholders if field != "option" and not field.startswith("values[")}
                 assert own <= set(names), (schema.__name__, rule.message)
+
+
+def test_a_value_is_parsed_as_a_name_to_write_or_by_a_function() -> None:
+    def kinds(schema: type[Section]) -> Iterator[object]:
+        for key in keys_of(schema).values():
+            yield from kinds(key.section) if key.section else [key.spelling.get("kind", "output")]
+
+    found = [kind for schema in _requests() for kind in kinds(schema)]
+    assert all(kind in ("output", "folder") or callable(kind) for kind in found), found
 
 
 def test_a_rule_is_told_with_the_names_of_the_interface() -> None:

@@ -138,18 +138,9 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until a signal."""
-    from dragoman.serving.key_file import KeyFile
-    from dragoman.serving.learning import start_learning
-    from dragoman.serving.logs import configure
-    from dragoman.serving.memories import read_memories
-    from dragoman.serving.models import LanguagePair, Models, ServedFolder
-    from dragoman.serving.origins import host_name
-    from dragoman.serving.server import serve
+    from dragoman.serving.server import serve_folders
     from dragoman.serving.settings import Settings
-    from dragoman.translation_memory.memory import LayeredMemory, Memory
 
-    folders = [ServedFolder.named(name) for name in options.folders]
-    key_file = None if options.api_keys is None else KeyFile(options.api_keys)
     settings = Settings(
         threads=options.threads or processors(),
         budget=None if options.keep_loaded is None else options.keep_loaded * 10**6,
@@ -160,17 +151,19 @@ def run(options: argparse.Namespace) -> None:
         body_seconds=options.body_timeout,
         request_seconds=options.timeout,
         requests_per_minute=options.rate,
-        keys=None if key_file is None else key_file.keys,
-        key_file=key_file,
         cors_origins=tuple(options.cors),
-        host_names=tuple(map(host_name, options.host_name)),
+        host_names=tuple(options.host_name),
         trusted_proxies=tuple(options.trusted_proxy),
     )
-    given = read_memories(options.memory, folders)
-    learning = start_learning(folders, options.device) if options.learn else {}
-    memories: dict[LanguagePair, Memory] = {**given}
-    for pair, model in learning.items():
-        memories[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
-    models = Models(folders, threads=settings.threads, budget=settings.budget, device=options.device, memories=memories)
-    configure(quiet=options.quiet)
-    serve(models, settings, options.host, options.port, learning=learning, preload=options.preload)
+    serve_folders(
+        options.folders,
+        settings,
+        options.host,
+        options.port,
+        api_keys=options.api_keys,
+        memories=options.memory,
+        learn=options.learn,
+        device=options.device,
+        preload=options.preload,
+        quiet=options.quiet,
+    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import h11
 import uvicorn
@@ -16,11 +17,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from dragoman.errors import ConfigError
 from dragoman.serving.application import create_app
-from dragoman.serving.learning import LearningModel
-from dragoman.serving.logs import event
-from dragoman.serving.models import LanguagePair, Models
+from dragoman.serving.key_file import KeyFile
+from dragoman.serving.learning import LearningModel, start_learning
+from dragoman.serving.logs import configure, event
+from dragoman.serving.memories import read_memories
+from dragoman.serving.models import LanguagePair, Models, ServedFolder
+from dragoman.serving.origins import host_name
 from dragoman.serving.settings import Settings
 from dragoman.systems import ENDING_SIGNALS, raise_open_files_limit
+from dragoman.translation_memory.memory import LayeredMemory, Memory
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
 
 HEADER_SECONDS = 10.0
 """The longest time in which a client that has connected sends the head of a request."""
@@ -42,6 +50,46 @@ _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\n"
     b"Content-Length: %d\r\n\r\n%b" % (len(_SENTENCE), _SENTENCE)
 )
+
+
+def serve_folders(
+    names: Sequence[str],
+    settings: Settings,
+    host: str,
+    port: int,
+    *,
+    api_keys: str | None = None,
+    memories: Sequence[Sequence[str]] = (),
+    learn: bool = False,
+    device: DeviceName = "auto",
+    preload: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Serve the models of folders until a signal.
+
+    Args:
+        names: folders, each alone or as SOURCE:TARGET=FOLDER.
+        settings: all but the keys, which are those of the file `api_keys`.
+        memories: as for `read_memories`.
+        learn: accept corrections, and learn from them.
+        quiet: log errors only.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `serve`, `KeyFile`, `read_memories`, `start_learning` and `Models`.
+    """
+    folders = [ServedFolder.named(name) for name in names]
+    settings = replace(settings, host_names=tuple(map(host_name, settings.host_names)))
+    if api_keys is not None:
+        key_file = KeyFile(api_keys)
+        settings = replace(settings, keys=key_file.keys, key_file=key_file)
+    given = read_memories(memories, folders)
+    learning = start_learning(folders, device) if learn else {}
+    kept: dict[LanguagePair, Memory] = {**given}
+    for pair, model in learning.items():
+        kept[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
+    models = Models(folders, threads=settings.threads, budget=settings.budget, device=device, memories=kept)
+    configure(quiet=quiet)
+    serve(models, settings, host, port, learning=learning, preload=preload)
 
 
 def serve(
