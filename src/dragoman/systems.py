@@ -14,9 +14,12 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dragoman.errors import ConfigError
+
+DeviceName = Literal["auto", "cpu", "cuda"]
+"""Where a model runs; auto: the GPU if there is one."""
 
 try:
     import fcntl

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble_engine import Combination
+from dragoman.config.schema import Combination, SearchConfig
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import ShortlistEngine
 from dragoman.engines.shortlist import OutputColumns, Shortlist

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import get_args
 
 from dragoman.cli.shared.parsing import Parser, bounded, positive_float, positive_int, threads
-from dragoman.systems import processors
+from dragoman.systems import DeviceName, processors
 
 SUMMARY = "serve translations over HTTP"
 DESCRIPTION = (
@@ -130,7 +131,7 @@ def add_options(parser: Parser) -> None:
     )
     general = parser.add_argument_group("general")
     general.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where run folders run; auto: the GPU, if any"
+        "--device", choices=get_args(DeviceName), default="auto", help="where run folders run; auto: the GPU, if any"
     )
     general.add_argument("--threads", type=threads, metavar="N", help="CPU threads (default: one per core)")
     general.add_argument("--quiet", action="store_true", help="log errors only")

@@ -519,6 +519,12 @@ class TrainingConfig(Section):
     checkpoint_minutes: Annotated[Positive, doc("minutes between checkpoints of the training state")] = 5.0
 
 
+LengthNormalisation = Literal["none", "mean", "gnmt", "power"]
+BeamFinish = Literal["refill", "shrink"]
+Combination = Literal["probabilities", "log-probabilities", "logits"]
+"""What is averaged over the models of an ensemble."""
+
+
 class SearchConfig(Section):
     """Decoding; the defaults of `translate`, `evaluate` and `tree`.
 
@@ -534,7 +540,7 @@ class SearchConfig(Section):
 
     beam: Annotated[Count, doc("beam size; 1: greedy search")] = 5
     normalisation: Annotated[
-        Literal["none", "mean", "gnmt", "power"],
+        LengthNormalisation,
         doc(
             "length normalisation of scores: divide by nothing, by the length (Cho 2014b), by ((5 + length) / 6)^alpha "
             "(Wu et al. 2016 eq. 14) or by length^alpha"
@@ -549,7 +555,7 @@ class SearchConfig(Section):
         doc("weight beta of the coverage penalty (Wu et al. 2016 eq. 14); requires attention"),
     ] = 0.0
     finish: Annotated[
-        Literal["refill", "shrink"],
+        BeamFinish,
         doc(
             "refill: keep a full beam of unfinished hypotheses; shrink: each finished one makes it smaller (GroundHog)"
         ),

@@ -20,16 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.schema import Combination
 from dragoman.engines.protocol import Distributions, Engine, EngineStep, ForcedScores
 from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS
-
-Combination = Literal["probabilities", "log-probabilities", "logits"]
 
 COMBINATIONS: tuple[str, ...] = get_args(Combination)
 

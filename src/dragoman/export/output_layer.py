@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.ensemble_engine import Combination
+from dragoman.config.schema import Combination
 from dragoman.engines.shortlist import CHUNK, in_chunks
 from dragoman.export.graph import Array, Graph, Value
 from dragoman.export.linear import apply, array

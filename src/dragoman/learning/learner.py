@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from torch import Tensor
@@ -39,14 +39,12 @@ from dragoman.model.weights import load_weights, restore_weights, save_weights, 
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run, open_run, trained_folder
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, model_digest, read_json, sha256_of
+from dragoman.systems import DeviceName
 from dragoman.text.lines import replace_file
 from dragoman.text.locks import lock_for_writing
 from dragoman.text.raw_lines import as_read
 from dragoman.text.side import Encoded, encode_pair, source_words
 from dragoman.text.temporary import make_folder, writing
-
-if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
 
 BLOCK = 10
 """Corrections after which the guard measures, and the weights are saved."""

@@ -7,9 +7,7 @@ from typing import Literal
 import torch
 
 from dragoman.errors import ConfigError
-from dragoman.systems import machine_memory
-
-DeviceName = Literal["auto", "cpu", "cuda"]
+from dragoman.systems import DeviceName, machine_memory
 
 
 def choose_device(name: DeviceName) -> torch.device:

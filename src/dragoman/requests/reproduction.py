@@ -11,13 +11,13 @@ from dragoman.requests.shared import (
     PAIRS,
     Corpora,
     CorpusOptions,
-    Device,
     Quiet,
     Request,
     Rule,
     Values,
     literal,
 )
+from dragoman.systems import DeviceName
 from dragoman.text.languages import language_code
 
 LIST = "list"
@@ -60,7 +60,7 @@ class ExperimentRun(Section):
     seeds: Annotated[Count | None, doc("train every model with seeds 1 to K", metavar="K")] = None
     jobs: Annotated[Count, doc("steps at a time, a thread each (default: 1)", metavar="N")] = 1
     device: Annotated[
-        Device, doc("where the models run; auto: the GPU if there is one; --jobs says how many share it")
+        DeviceName, doc("where the models run; auto: the GPU if there is one; --jobs says how many share it")
     ] = "auto"
     pages_only: Annotated[bool, doc("run nothing; write the pages of what is done so far")] = False
     set: Annotated[tuple[str, ...], doc("settings of all translation models", metavar="KEY=VALUE")] = ()

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from msgspec import Meta, field
 
 from dragoman.config.sampling import Sampling
-from dragoman.config.schema import SearchConfig
+from dragoman.config.schema import Combination, SearchConfig
 from dragoman.config.section import Positive, Section, doc, keys_of
 from dragoman.errors import OptionError
+from dragoman.systems import DeviceName
 
 Values = Mapping[str, Any]
 """The values of options by name; what is left out is not given."""
@@ -62,9 +63,6 @@ def refuse(rules: Iterable[Rule], values: Values) -> None:
             message = rule.message if isinstance(rule.message, str) else rule.message(values)
             raise OptionError(message, names[0], values)
 
-
-Device = Literal["auto", "cpu", "cuda"]
-Combination = Literal["probabilities", "log-probabilities", "logits"]
 
 PAIRS = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json, .tmx, .xliff, .po)"
 COMPRESSION = "may be compressed (.gz, .xz, .zst)"
@@ -194,7 +192,7 @@ class Quiet(Section):
 class Compute(Section):
     """Where a model runs, and what is printed."""
 
-    device: Annotated[Device, doc("where the model runs; auto: the GPU if there is one")] = "auto"
+    device: Annotated[DeviceName, doc("where the model runs; auto: the GPU if there is one")] = "auto"
     threads: Annotated[Threads | None, doc("CPU threads (default: one per core)")] = None
     quiet: Annotated[bool, doc("print errors only")] = False
 

@@ -39,6 +39,8 @@ from dragoman.requests.shared import (
 )
 from dragoman.text.document_names import DOCUMENTS, document_kind, is_document
 
+UnknownRule = Literal["copy", "dictionary", "lowercase-dictionary"]
+
 Words = Annotated[
     tuple[str, ...], doc("never produce this word or phrase; may be repeated", metavar="WORDS", repeat=True)
 ]
@@ -169,7 +171,7 @@ class UnknownWords(Section):
         doc("bilingual dictionary: source word, target word, optional count, by tabs", metavar="FILE"),
     ] = None
     unk_rule: Annotated[
-        Literal["copy", "dictionary", "lowercase-dictionary"] | None,
+        UnknownRule | None,
         doc(
             "copy: copy the source word; dictionary: look it up, else copy; lowercase-dictionary: the same, but copy "
             "capitalised words (default: dictionary)"

@@ -10,11 +10,12 @@ from dragoman.config.files import read_values
 from dragoman.config.language_model import LANGUAGE_MODEL, LanguageConfig, build_language_config
 from dragoman.errors import ConfigError, RunError
 from dragoman.model.assembly import assemble_language_model
-from dragoman.model.devices import DeviceName, choose_device, set_threads
+from dragoman.model.devices import choose_device, set_threads
 from dragoman.model.language_model import LanguageModel
 from dragoman.model.weights import load_weights, restore_weights
 from dragoman.runs.layout import RunFolder
 from dragoman.scoring.language_model import LanguageModelScorer
+from dragoman.systems import DeviceName
 from dragoman.text.side import TextSide
 
 

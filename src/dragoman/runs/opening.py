@@ -21,6 +21,7 @@ from dragoman.requests.shared import ANYWHERE, ONE_MODEL, Compute, EnsembleOptio
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.scoring.scorer import Aligner, Scorer
+from dragoman.systems import DeviceName
 from dragoman.text.folders import restore_folder
 from dragoman.text.side import TextSide
 from dragoman.text.words import AlignmentUnit
@@ -30,7 +31,6 @@ from dragoman.translation.options import changed_search, require_attention, requ
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
     from dragoman.model.translation import TranslationModel
 
 

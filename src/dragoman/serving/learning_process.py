@@ -14,7 +14,7 @@ import time
 import traceback
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import msgspec
 
@@ -24,10 +24,8 @@ from dragoman.learning.learner import BLOCK, Learner
 from dragoman.model.weights import packed_weights, weights_of
 from dragoman.serving.learning_messages import LearnerCommand, LearnerReply
 from dragoman.serving.worker import read, write
+from dragoman.systems import DeviceName
 from dragoman.text.raw_lines import as_read
-
-if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
 
 THREADS = 1
 SECONDS = 2.0

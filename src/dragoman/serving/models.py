@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from dragoman.config.schema import Config
 from dragoman.engines.protocol import ConcurrentEngine
@@ -30,13 +30,11 @@ from dragoman.scoring.scorer import Scorer
 from dragoman.serving.logs import event
 from dragoman.serving.responses import Refusal
 from dragoman.serving.scheduler import Lane
+from dragoman.systems import DeviceName
 from dragoman.text.languages import base_language, language_code
 from dragoman.translation.options import TranslationOptions
 from dragoman.translation.translator import Translator
 from dragoman.translation_memory.memory import Memory
-
-if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
 
 Value = TypeVar("Value")
 

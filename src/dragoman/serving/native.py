@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dragoman.config.schema import LengthNormalisation
 from dragoman.errors import InputError
 from dragoman.serving.requests import address_of, decode_json, key_of
 from dragoman.serving.responses import invalid, json_response
@@ -56,7 +57,7 @@ class TranslateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """Source terms, and the translations that must appear where they occur."""
     replace_unk: bool = False
     """Replace unknown words by the source words that they are aligned with."""
-    normalisation: Literal["none", "mean", "gnmt", "power"] | UnsetType = UNSET
+    normalisation: LengthNormalisation | UnsetType = UNSET
     alpha: Annotated[float, Meta(ge=0, le=10)] | UnsetType = UNSET
     no_repeat_ngram: Annotated[int, Meta(ge=0, le=20)] | UnsetType = UNSET
     api_key: str | None = None

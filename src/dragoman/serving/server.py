@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import h11
 import uvicorn
@@ -24,11 +24,8 @@ from dragoman.serving.memories import read_memories
 from dragoman.serving.models import LanguagePair, Models, ServedFolder
 from dragoman.serving.origins import host_name
 from dragoman.serving.settings import Settings
-from dragoman.systems import ENDING_SIGNALS, raise_open_files_limit
+from dragoman.systems import ENDING_SIGNALS, DeviceName, raise_open_files_limit
 from dragoman.translation_memory.memory import LayeredMemory, Memory
-
-if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
 
 HEADER_SECONDS = 10.0
 """The longest time in which a client that has connected sends the head of a request."""

@@ -24,12 +24,12 @@ from torch import Tensor
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
-from dragoman.model.devices import DeviceName, set_threads, threads_in_use
+from dragoman.model.devices import set_threads, threads_in_use
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.systems import return_freed_memory
+from dragoman.systems import DeviceName, return_freed_memory
 from dragoman.training.averaging import RunningAverage, SavedValidation
 from dragoman.training.callbacks import (
     CheckpointEvent,

@@ -9,8 +9,8 @@ from torch import nn
 from dragoman.config.schema import BatchConfig, TrainingConfig
 from dragoman.data.store import Store
 from dragoman.model.description import parameter_count, without_memory
-from dragoman.model.devices import DeviceName, choose_device, device_memory
-from dragoman.systems import require_memory
+from dragoman.model.devices import choose_device, device_memory
+from dragoman.systems import DeviceName, require_memory
 
 SMALLEST_VOCABULARY = 8
 """Of any model; the real size is known when the text has been prepared."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, words_of
+from dragoman.config.schema import Combination
 from dragoman.engines.ensemble_engine import (
-    Combination,
     EnsembleEngine,
     EnsembleMember,
     MemberSource,

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from dragoman.config.building import validated
 from dragoman.config.sampling import Sampling
-from dragoman.config.schema import SearchConfig
+from dragoman.config.schema import BeamFinish, LengthNormalisation, SearchConfig
 from dragoman.config.section import keys_of
 from dragoman.corpora.pairs import GivenCorpora
 from dragoman.errors import ConfigError, OptionError, did_you_mean
 from dragoman.requests.shared import refuse
-from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES
-from dragoman.translation.unknown_words import UnknownRule
+from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES, UnknownRule
 
 if TYPE_CHECKING:
     from dragoman.translation_memory.memory import Memory
@@ -30,11 +29,11 @@ class TranslationOptions(TypedDict, total=False):
     """
 
     beam: int
-    normalisation: Literal["none", "mean", "gnmt", "power"]
+    normalisation: LengthNormalisation
     alpha: float
     word_penalty: float
     coverage_penalty: float
-    finish: Literal["refill", "shrink"]
+    finish: BeamFinish
     max_length_factor: float
     max_length_extra: int
     min_length_factor: float

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from dragoman.alignment.dictionary import read_dictionary
 from dragoman.alignment.extract import Span, words_of
 from dragoman.errors import ConfigError
-
-UnknownRule = Literal["copy", "dictionary", "lowercase-dictionary"]
+from dragoman.requests.translation import UnknownRule
 
 UNKNOWN_RULES: tuple[str, ...] = get_args(UnknownRule)
 

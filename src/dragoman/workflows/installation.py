@@ -7,12 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dragoman.systems import machine_memory, processor, processors
-
-if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
+from dragoman.systems import DeviceName, machine_memory, processor, processors
 
 BRINGS = {
     "evaluate": "BLEU, chrF and TER, reports, heat maps, without torch: evaluate, heatmap",

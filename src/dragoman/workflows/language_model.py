@@ -18,7 +18,7 @@ from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.model.assembly import assemble_language_model, build_language_model
-from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
+from dragoman.model.devices import choose_device, seed_weights, set_threads
 from dragoman.progress import Console
 from dragoman.requests.training import LanguageModelScoringRequest, LanguageModelTrainingRequest, PerplexityRequest
 from dragoman.runs.language_model import existing_language_folder, open_language_run, read_language_config
@@ -27,6 +27,7 @@ from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import changing
 from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.language_model import PerplexityCounter
+from dragoman.systems import DeviceName
 from dragoman.text.lines import read_lines, replace_output, write_lines
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import train_segmentation

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from dragoman.config.schema import Combination
 from dragoman.corpora.pairs import Pair
 from dragoman.errors import InputError
-from dragoman.requests.shared import Combination, Compute, EnsembleOptions
+from dragoman.requests.shared import Compute, EnsembleOptions
 from dragoman.runs.opening import Run, open_models
+from dragoman.systems import DeviceName
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:
     from dragoman.evaluation.evaluate import Evaluation
-    from dragoman.model.devices import DeviceName
     from dragoman.scoring.scorer import Scorer
 
 

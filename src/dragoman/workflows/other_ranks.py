@@ -15,9 +15,10 @@ from dragoman.config.schema import Config
 from dragoman.data.store import META, Store
 from dragoman.errors import DragomanError
 from dragoman.model.assembly import build
-from dragoman.model.devices import DeviceName, choose_device, choose_precision
+from dragoman.model.devices import choose_device, choose_precision
 from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import sha256_of
+from dragoman.systems import DeviceName
 from dragoman.training.joining import joined_ranks
 from dragoman.training.loop import TrainingResult, follow
 from dragoman.training.ranks import Ranks

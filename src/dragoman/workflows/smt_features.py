@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from dragoman.errors import ConfigError
 from dragoman.requests.rescoring import RescoringFeatures
@@ -18,10 +17,8 @@ from dragoman.scoring.lists import (
     reverse_feature,
 )
 from dragoman.scoring.phrase_scores import Column, source_given_target, target_given_source, unknown_word_penalty
+from dragoman.systems import DeviceName
 from dragoman.translation.ensemble import require_same_target
-
-if TYPE_CHECKING:
-    from dragoman.model.devices import DeviceName
 
 
 def open_features(

@@ -10,9 +10,10 @@ from dragoman.config.presets import load_preset
 from dragoman.config.schema import TrainingConfig
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
-from dragoman.model.devices import DeviceName, choose_device, choose_precision, seed_weights, threads_in_use
+from dragoman.model.devices import choose_device, choose_precision, seed_weights, threads_in_use
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.systems import DeviceName
 from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser, clip_gradients, measured_parameters
 from dragoman.training.precision import LENGTH, fastest_precision, random_batch

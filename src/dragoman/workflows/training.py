@@ -31,14 +31,14 @@ from dragoman.evaluation.metrics import ExactMatch, bleu, chrf, corpus_score
 from dragoman.inspection.summary import TextSummary, save_summary, summarise
 from dragoman.model.assembly import assemble, build
 from dragoman.model.description import describe, multiplications
-from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
+from dragoman.model.devices import choose_device, seed_weights, set_threads
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import changing
-from dragoman.systems import require_rows
+from dragoman.systems import DeviceName, require_rows
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.joining import MINUTES
