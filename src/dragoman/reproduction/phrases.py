@@ -62,7 +62,9 @@ class ChosenPhrase(NamedTuple):
 class ShownPhrase(NamedTuple):
     """A source phrase with its best targets, and distinct samples with their numbers."""
 
-    phrase: ChosenPhrase
+    source: str
+    group: str
+    occurrences: int
     table: list[str]
     network: list[str]
     samples: list[tuple[str, int]]
@@ -228,12 +230,12 @@ def shown_phrases(plan: Plan, name: str, row: PhraseBasedRow, seed: int) -> list
     shown: list[ShownPhrase] = []
     for phrase, drawn in zip(phrases, samples, strict=True):
         rows = table.rows[phrase.text]
-        others = sum(one.phrase.group == phrase.group for one in shown)
+        others = sum(one.group == phrase.group for one in shown)
         if len({one.target for one in rows}) < BEST or others >= plan.experiment.samples.phrases:
             continue
         of_table, of_network = (
             [one.target for one in sorted(rows, key=lambda one: -one.scores[column])][:BEST]
             for column in (_TARGET_GIVEN_SOURCE, TRANSLATION_SCORES)
         )
-        shown.append(ShownPhrase(phrase, of_table, of_network, drawn.most_common(LIKELY)))
+        shown.append(ShownPhrase(*phrase, of_table, of_network, drawn.most_common(LIKELY)))
     return shown

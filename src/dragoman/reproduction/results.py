@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -50,13 +51,7 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
         "dragoman": version("dragoman"),
         "date": time.strftime("%Y-%m-%d"),
         "machine": machine_name(),
-        "budget": {
-            "updates": None if plan.budget.minutes else plan.budget.updates,
-            "minutes": plan.budget.minutes,
-            "scale": plan.budget.scale,
-            "seeds": plan.budget.seeds,
-            "quick": plan.budget.quick,
-        },
+        "budget": asdict(plan.budget) | ({"updates": None} if plan.budget.minutes else {}),
         "settings": {**experiment.settings, **plan.settings},
         "corpus": plan.corpus.facts,
         "parts": {name: int(inside.sum()) for name, inside in measured.parts.items()},
@@ -106,11 +101,10 @@ def _system(plan: Plan, name: str, outcomes: Mapping[str, Outcome], measured: Me
 
 def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
     """Facts of the trainings of a model: means over the seeds that succeeded."""
-    preset, settings = "lm", {}
     if name in plan.experiment.models:
         preset, settings = plan.experiment.models[name].preset, dict(plan.experiment.models[name].set)
     else:
-        settings = language_model_settings(plan.experiment, name, plan.budget.scale)
+        preset, settings = "lm", language_model_settings(plan.experiment, name, plan.budget.scale)
     facts: dict[str, list[float]] = {"updates": [], "epochs": [], "minutes": [], "dev perplexity": []}
     machines = set()
     for seed in range(1, plan.budget.seeds + 1):
@@ -225,17 +219,7 @@ def _phrases(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, list[Valu
         system = plan.experiment.systems[name]
         if system.phrase_based is None or not is_done(outcomes, f"samples-{name}-seed1"):
             continue
-        shown[system.label] = [
-            {
-                "source": one.phrase.text,
-                "group": one.phrase.group,
-                "occurrences": one.phrase.occurrences,
-                "table": one.table,
-                "network": one.network,
-                "samples": one.samples,
-            }
-            for one in shown_phrases(plan, name, system.phrase_based, 1)
-        ]
+        shown[system.label] = [one._asdict() for one in shown_phrases(plan, name, system.phrase_based, 1)]
     return shown
 
 
