@@ -13,7 +13,8 @@ from dragoman.inspection.advice import advice
 from dragoman.inspection.corpus_reader import CHUNK
 from dragoman.inspection.findings import FINDING_KINDS, NOT_UTF8
 from dragoman.inspection.inspect import inspect_corpus
-from dragoman.inspection.presentation import facts, text, to_json
+from dragoman.inspection.presentation import text, to_json
+from dragoman.inspection.summary import summarise
 
 SPOILT = {
     3: ("empty side", "target", lambda s, t: (s, " ")),
@@ -63,11 +64,12 @@ def test_examples_have_details(spoilt):
 
 
 def test_a_clean_corpus_has_no_findings(pairs, write):
-    inspection = inspect_corpus([write(pairs)])
+    files = write(pairs)
+    inspection = inspect_corpus([files])
     assert inspection.findings == []
+    assert summarise([files], []).facts["Findings"] == "none"
     assert inspection.sides_told_apart
     assert inspection.pairs == 400
-    assert facts(inspection)["Findings"] == "none"
     assert not any("No problems" in sentence for sentence in advice(inspection))  # 400 pairs are few
     assert advice(inspection)[0].startswith("400 pairs are few")
 

@@ -21,6 +21,7 @@ def files(tmp_path):
 def test_figures_and_advice_come_back_as_they_were(files, tmp_path):
     found = summarise([files("train", ["one two three four", "five six"])], [files("dev", ["one two three four", "x"])])
     assert found.facts["Inspected"] == "all 2 pairs"
+    assert found.facts["Findings"] == "copied 2"
     assert any(sentence.startswith("dev: 1 of 2 pairs") for sentence in found.advice)
     path = tmp_path / "inspection.json"
     assert load_summary(path) is None

@@ -1,10 +1,10 @@
-"""An inspection as JSON, as text for a terminal, and as a few facts for a report."""
+"""An inspection as JSON, and as text for a terminal."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -61,23 +61,6 @@ def _held_out_json(held: HeldOutSet) -> dict[str, Any]:
         "not_utf8": held.not_utf8,
     }
     return {**to_builtins(about), **overlaps}
-
-
-def facts(inspection: Inspection) -> Mapping[str, str]:
-    """Return the main figures by name, as a report shows them."""
-
-    def both(figure: Callable[[SideFacts], str]) -> str:
-        return f"{figure(inspection.source)} source, {figure(inspection.target)} target"
-
-    findings = "; ".join(f"{finding.kind} {finding.pairs:,}" for finding in inspection.findings)
-    return {
-        "Pairs": f"{inspection.pairs:,}",
-        "Words per line": both(lambda side: f"{side.lengths.mean_words:.1f}"),
-        "Longest line, words": both(lambda side: f"{side.lengths.words[100]:,}"),
-        "Distinct words": both(lambda side: f"{side.words.different:,}"),
-        "Target characters per source character": f"{inspection.target_per_source.characters:.2f}",
-        "Findings": findings or "none",
-    }
 
 
 def text(inspection: Inspection) -> str:

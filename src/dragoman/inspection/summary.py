@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,8 +11,7 @@ from msgspec import Struct
 from dragoman.corpora.pairs import Corpora
 from dragoman.errors import RunError
 from dragoman.inspection.advice import advice, warnings
-from dragoman.inspection.inspect import inspect_corpus
-from dragoman.inspection.presentation import facts
+from dragoman.inspection.inspect import Inspection, SideFacts, inspect_corpus
 from dragoman.stored_files import decode_json, read_regular
 from dragoman.text.lines import write_lines
 
@@ -37,10 +36,25 @@ def summarise(corpora: Corpora, dev: Corpora) -> TextSummary:
     """
     held_out = {f"dev {number}" if len(dev) > 1 else "dev": files for number, files in enumerate(dev, 1)}
     inspection = inspect_corpus(corpora, held_out, limit=INSPECTED)
-    figures = dict(facts(inspection))
-    pairs = figures.pop("Pairs")
-    inspected = f"the first {pairs} pairs" if inspection.pairs == INSPECTED else f"all {pairs} pairs"
-    return TextSummary({"Inspected": inspected, **figures}, advice(inspection), warnings(inspection))
+    return TextSummary(_facts(inspection), advice(inspection), warnings(inspection))
+
+
+def _facts(inspection: Inspection) -> dict[str, str]:
+    """The main figures by name, as a report shows them."""
+
+    def both(figure: Callable[[SideFacts], str]) -> str:
+        return f"{figure(inspection.source)} source, {figure(inspection.target)} target"
+
+    pairs = f"{inspection.pairs:,} pairs"
+    findings = "; ".join(f"{finding.kind} {finding.pairs:,}" for finding in inspection.findings)
+    return {
+        "Inspected": f"the first {pairs}" if inspection.pairs == INSPECTED else f"all {pairs}",
+        "Words per line": both(lambda side: f"{side.lengths.mean_words:.1f}"),
+        "Longest line, words": both(lambda side: f"{side.lengths.words[100]:,}"),
+        "Distinct words": both(lambda side: f"{side.words.different:,}"),
+        "Target characters per source character": f"{inspection.target_per_source.characters:.2f}",
+        "Findings": findings or "none",
+    }
 
 
 def save_summary(path: Path, summary: TextSummary) -> None:
