@@ -16,9 +16,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from dragoman.errors import RunError
 from dragoman.progress import Console
@@ -55,7 +55,7 @@ class Outcome:
     """How a step ended."""
 
     state: str
-    """done, failed, or blocked by a step that failed."""
+    """done, failed, or blocked by a step that failed; in the record of one that was interrupted, begun."""
     seconds: float
     message: str = ""
     """The last line on standard error of a step that failed."""
@@ -131,13 +131,13 @@ def steps_done(steps: Sequence[Step], folder: Path, *, without_weights: bool = F
         _require_own_output(step, earlier[step.name], folder)
     for step in reversed(steps):  # those that need a step come after it
         record = earlier[step.name]
-        if record is None or record["state"] != "done":
+        if record is None or record.outcome.state != "done":
             continue
         # An output is no longer needed where steps read it and all of them are done.
         readers = [other.name for other in steps if step.name in other.needs]
         spent = bool(readers) and all(name in outcomes for name in readers)
         if (folder / step.output).exists() or (without_weights and step.resumable) or spent:
-            outcomes[step.name] = Outcome("done", record["seconds"], machine=record["machine"])
+            outcomes[step.name] = record.outcome
     return outcomes
 
 
@@ -157,9 +157,9 @@ class _Process:
         self._start, self._before = time.monotonic(), 0.0
         command = step.command
         if step.resumable:
-            record, run = _record(folder / "steps", step.name) or {}, self._output.parent
-            self._before = record.get("seconds", 0.0)
-            if record.get("state") == "done" and not (run / "run.json").exists():
+            record, run = _record(folder / "steps", step.name), self._output.parent
+            self._before = record.outcome.seconds if record else 0.0
+            if record and record.outcome.state == "done" and not (run / "run.json").exists():
                 # A finished training of which these were kept: without its mark `train` would take it for another's.
                 for name in ("config.yaml", "log.jsonl"):
                     (run / name).unlink(missing_ok=True)
@@ -170,7 +170,7 @@ class _Process:
         self.log = folder / "logs" / f"{step.name}.log"
         for path in (self.log, self._output):
             path.parent.mkdir(parents=True, exist_ok=True)
-        self._write("begun", self._before)
+        self._write("begun")
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*PROGRAM, *on_device(command, device)],
@@ -187,14 +187,11 @@ class _Process:
         code = self.process.poll()
         if code is None:
             return None
-        seconds = self._before + time.monotonic() - self._start
         if code == 0 and self._output.exists():
-            self._write("done", seconds)
-            return Outcome("done", seconds, machine=_machine(self._device))
+            return self._write("done")
         lines = [line for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
         message = lines[-1].removeprefix("dragoman: ").removeprefix("error: ") if lines else f"exit code {code}"
-        self._write("failed", seconds, message)
-        return Outcome("failed", seconds, message)
+        return self._write("failed", message)
 
     def wait(self) -> None:
         """Wait for the end of a process that was asked to stop, and record how long it has run."""
@@ -203,21 +200,17 @@ class _Process:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._write("begun", self._before + time.monotonic() - self._start)
+        self._write("begun")
 
-    def _write(self, state: str, seconds: float, message: str = "") -> None:
-        record = {
-            **{"command": self.step.command, "state": state, "seconds": round(seconds, 1), "message": message},
-            **{"device": self._device, "machine": _machine(self._device)},
-        }
+    def _write(self, state: str, message: str = "") -> Outcome:
+        """Record the state of the step, and return it."""
+        machine = machine_name() + (", GPU" if self._device == "cuda" else "")
+        outcome = Outcome(state, self._before + time.monotonic() - self._start, message, machine)
+        record = {"command": self.step.command, **asdict(outcome), "seconds": round(outcome.seconds, 1)}
         with replace_file(self._path) as file:
-            json.dump(record, file, ensure_ascii=False)
+            json.dump(record | {"device": self._device}, file, ensure_ascii=False)
             file.write("\n")
-
-
-def _machine(device: str) -> str:
-    """The name of this machine, and whether models ran on its GPU."""
-    return machine_name() + (", GPU" if device == "cuda" else "")
+        return outcome
 
 
 class _Progress:
@@ -244,7 +237,7 @@ class _Progress:
         )
 
 
-def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Path) -> None:
+def _require_own_output(step: Step, record: _Record | None, folder: Path) -> None:
     """Refuse an output of another command.
 
     Raises:
@@ -254,16 +247,21 @@ def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Pa
     if record is None:
         if output.exists():
             raise RunError(f"{output}: exists, but this experiment has not made it; give another folder to --out")
-    elif tuple(record["command"]) != step.command:
-        gone = [word for word in record["command"] if word not in step.command][:2]
-        come = [word for word in step.command if word not in record["command"]][:2]
+    elif record.command != step.command:
+        gone = [word for word in record.command if word not in step.command][:2]
+        come = [word for word in step.command if word not in record.command][:2]
         raise RunError(
             f"{output}: was made with other settings ({' '.join(gone) or 'fewer'} instead of "
             f"{' '.join(come) or 'more'}); give another folder to --out, or the same settings"
         )
 
 
-def _record(records: Path, name: str) -> dict[str, Any] | None:
+class _Record(NamedTuple):
+    command: tuple[str, ...]
+    outcome: Outcome
+
+
+def _record(records: Path, name: str) -> _Record | None:
     """The record of a step, or None where there is none.
 
     Raises:
@@ -271,13 +269,10 @@ def _record(records: Path, name: str) -> dict[str, Any] | None:
     """
     path = records / f"{name}.json"
     try:
-        text = path.read_text(encoding="utf-8")
+        record = json.loads(path.read_text(encoding="utf-8"))
+        state, seconds, machine = str(record["state"]), float(record["seconds"]), str(record.get("machine", ""))
+        return _Record(tuple(record["command"]), Outcome(state, seconds, machine=machine))
     except FileNotFoundError:
         return None
-    try:
-        record = json.loads(text)
-        found = {"command": list(record["command"]), "state": str(record["state"]), "seconds": float(record["seconds"])}
-        found["machine"] = str(record.get("machine", ""))
     except (ValueError, TypeError, KeyError):
         raise RunError(f"{path}: is damaged; remove it and the output of the step") from None
-    return found

@@ -143,12 +143,10 @@ class NormalForm:
     def _is_normal(self, line: str) -> bool:
         """Whether a line is in normal form, as nearly all are; it may say no of a line that is."""
         if self._known is not None:
-            return all(map(self._stays, set(line) - self._known)) and _composed(line) == line
+            # Characters that the training sources never had and that are certainly left as they are.
+            stay = (one.isascii() and self._replacement(one) == one for one in set(line) - self._known)
+            return all(stay) and _composed(line) == line
         return line.isascii() or (_composed(line) == line and not _UNUSUAL.search(line))
-
-    def _stays(self, character: str) -> bool:
-        """Whether a character that the training sources never had is certainly left as it is."""
-        return character.isascii() and self._replacement(character) == character
 
     def _replacement(self, character: str) -> str:
         """The first way to write a character that the training sources had; itself if there is none."""
