@@ -45,7 +45,10 @@ def _modules() -> dict[str, Path]:
 
 @functools.cache
 def _imported(path: Path) -> list[tuple[int, str]]:
-    """(line, full dotted name) of everything a file imports, also inside functions and for type checking."""
+    """(line, full dotted name) of everything a file imports, also inside functions and for type checking.
+
+    So is what `REQUEST` and `RUN` of a verb name.
+    """
     found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -54,6 +57,8 @@ def _imported(path: Path) -> list[tuple[int, str]]:
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             assert node.module is not None
             found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("REQUEST", "RUN"):
+            found.append((node.lineno, ast.literal_eval(node.value)))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import string
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import pytest
 
 from dragoman.cli.main import VERBS, RequestVerb
 from dragoman.cli.shared.parsing import Parser, spelt
+from dragoman.cli.shared.requests import named
 from dragoman.config.section import Section, keys_of
 from dragoman.errors import OptionError
 from dragoman.requests.alignment import AlignmentRequest
@@ -42,6 +44,15 @@ def test_an_option_has_one_name_and_rules_name_options_that_exist() -> None:
                 placeholders = {field for _, field, *_ in string.Formatter().parse(rule.message) if field}
                 own = {field for field in placeholders if field != "option" and not field.startswith("values[")}
                 assert own <= set(names), (schema.__name__, rule.message)
+
+
+def test_a_verb_names_a_function_that_takes_its_request() -> None:
+    modules = [verb._module for verb in VERBS.values() if isinstance(verb, RequestVerb)]
+    functions = {module: named(module.RUN) for module in modules if not hasattr(module, "run")}
+    assert len(functions) >= 20
+    for module, function in functions.items():
+        (request,) = inspect.signature(function).parameters.values()
+        assert request.annotation == module.REQUEST.rpartition(".")[2], module
 
 
 def test_a_value_is_parsed_as_a_name_to_write_or_by_a_function() -> None:

@@ -1,12 +1,5 @@
 """`dragoman backtranslate`: training pairs from text of the target language alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.translation import BackTranslationRequest
-
 SUMMARY = "make training pairs from text of the target language"
 DESCRIPTION = (
     "Translates text of the target language with a model of the reverse direction, and writes pairs for\n"
@@ -20,10 +13,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.translation.BackTranslationRequest"
-
-
-def run(request: BackTranslationRequest) -> None:
-    """Translate the lines and write the pairs."""
-    from dragoman.workflows.synthetic_pairs import back_translate_text
-
-    back_translate_text(request)
+RUN = "dragoman.workflows.synthetic_pairs.back_translate_text"

@@ -43,7 +43,7 @@ class ClusterCommand:
 
     def add_options(self, parser: Parser) -> None:
         """Declare the options."""
-        from dragoman.cli.shared.requests import add_request, find_request
+        from dragoman.cli.shared.requests import add_request, named
 
         files = parser.add_argument_group("input and output")
         files.add_argument(
@@ -78,7 +78,7 @@ class ClusterCommand:
         workers.add_argument(
             "--workers", type=positive_int, metavar="N", help="workers, one thread each (default: one for each CPU)"
         )
-        add_request(parser, find_request(f"dragoman.requests.{self.request}"))
+        add_request(parser, named(f"dragoman.requests.{self.request}"))
         add_general_options(parser, device=False)
 
     def run(self, options: argparse.Namespace) -> None:
@@ -118,13 +118,13 @@ class ClusterCommand:
 
     def _plan(self, options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
         """The models and the options of the verb's worker."""
-        from dragoman.cli.shared.requests import find_request, parsed
+        from dragoman.cli.shared.requests import named, parsed
         from dragoman.requests.alignment import ClusterAlignment
         from dragoman.requests.rescoring import FEATURE_RULES, ClusterRescoring
         from dragoman.requests.shared import refuse
         from dragoman.requests.translation import ClusterTranslation
 
-        schema = find_request(f"dragoman.requests.{self.request}")
+        schema = named(f"dragoman.requests.{self.request}")
         if schema is ClusterRescoring:
             refuse(FEATURE_RULES, vars(options))  # with --source, which is no option of the worker
         request = parsed(schema, options)

@@ -1,12 +1,5 @@
 """`dragoman convert`: a corpus as files of another kind."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.corpora import ConversionRequest
-
 SUMMARY = "write a corpus as files of another kind"
 DESCRIPTION = (
     "Reads a corpus of any kind and writes its pairs, in order, to two text files or to one .tsv, .csv,\n"
@@ -21,10 +14,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.corpora.ConversionRequest"
-
-
-def run(request: ConversionRequest) -> None:
-    """Convert the corpus and say what could not be kept."""
-    from dragoman.workflows.corpora import convert
-
-    convert(request)
+RUN = "dragoman.workflows.corpora.convert"

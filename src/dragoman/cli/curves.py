@@ -1,12 +1,5 @@
 """`dragoman curves`: the learning curves of several runs in one figure."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.pictures import CurvesRequest
-
 SUMMARY = "plot the learning curves of several runs"
 DESCRIPTION = (
     "Reads the log.jsonl of each run folder and plots one metric of all of them in one figure, as Luong\n"
@@ -18,10 +11,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.pictures.CurvesRequest"
-
-
-def run(request: CurvesRequest) -> None:
-    """Read the logs and plot them."""
-    from dragoman.workflows.pictures import plot_curves
-
-    plot_curves(request)
+RUN = "dragoman.workflows.pictures.plot_curves"

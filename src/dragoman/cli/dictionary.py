@@ -1,12 +1,5 @@
 """`dragoman dictionary`: a bilingual dictionary from aligned text, for unknown word replacement."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.alignment import DictionaryRequest
-
 SUMMARY = "extract a bilingual dictionary from word-aligned text"
 DESCRIPTION = (
     "Prints for each source word the target word that it is aligned to most often, and the count,\n"
@@ -21,10 +14,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.alignment.DictionaryRequest"
-
-
-def run(request: DictionaryRequest) -> None:
-    """Count the aligned word pairs and write the most frequent one of each source word."""
-    from dragoman.workflows.links import make_dictionary
-
-    make_dictionary(request)
+RUN = "dragoman.workflows.links.make_dictionary"

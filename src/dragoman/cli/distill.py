@@ -1,12 +1,5 @@
 """`dragoman distill`: the training text of a student, written by its teachers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.translation import DistillationRequest
-
 SUMMARY = "make training pairs with the translations of a teacher"
 DESCRIPTION = (
     "Translates the sources of training pairs with a teacher, one model or an ensemble, and writes them\n"
@@ -20,10 +13,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.translation.DistillationRequest"
-
-
-def run(request: DistillationRequest) -> None:
-    """Translate the sources and write the pairs."""
-    from dragoman.workflows.synthetic_pairs import distill_corpus
-
-    distill_corpus(request)
+RUN = "dragoman.workflows.synthetic_pairs.distill_corpus"

@@ -1,12 +1,5 @@
 """`dragoman export`: one run or an ensemble as ONNX graphs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.models import ExportRequest
-
 SUMMARY = "export to ONNX: a folder that translates without torch"
 DESCRIPTION = (
     "Writes the model of a run as ONNX graphs, together with its vocabularies, segmentation and\n"
@@ -25,10 +18,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.models.ExportRequest"
-
-
-def run(request: ExportRequest) -> None:
-    """Export, and print the size of the folder and its deviation from the run."""
-    from dragoman.workflows.other_formats import export_models
-
-    export_models(request)
+RUN = "dragoman.workflows.other_formats.export_models"

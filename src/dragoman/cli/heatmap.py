@@ -1,12 +1,5 @@
 """`dragoman heatmap`: images of the alignment weights between a sentence and its translation."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.pictures import HeatMapRequest
-
 SUMMARY = "draw the alignment weights of translations"
 DESCRIPTION = (
     "Translates sentences, or takes given translations, and draws the alignment weights between source\n"
@@ -21,10 +14,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.pictures.HeatMapRequest"
-
-
-def run(request: HeatMapRequest) -> None:
-    """Translate or score, draw, and print the names of the files."""
-    from dragoman.workflows.heatmaps import draw_requested
-
-    draw_requested(request)
+RUN = "dragoman.workflows.heatmaps.draw_requested"

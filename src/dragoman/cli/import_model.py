@@ -1,12 +1,5 @@
 """`dragoman import`: a model of another toolkit as a run folder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.models import ImportRequest
-
 SUMMARY = "convert a JoeyNMT or OpenNMT-py model to a run folder"
 DESCRIPTION = (
     "Reads a recurrent model of JoeyNMT 2.x or OpenNMT-py 3.x without executing code from the\n"
@@ -21,10 +14,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.models.ImportRequest"
-
-
-def run(request: ImportRequest) -> None:
-    """Import, and print notes for the user and where the run is."""
-    from dragoman.workflows.other_formats import import_model
-
-    import_model(request)
+RUN = "dragoman.workflows.other_formats.import_model"

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 class RequestVerb:
-    """A verb whose module has a `REQUEST`, the dotted name of one, and a function `run` that takes it."""
+    """A verb whose module has a `REQUEST`, the dotted name of one, and a function that takes it: `run`, or the one that
+    `RUN` names."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -42,9 +43,10 @@ class RequestVerb:
     @property
     def schema(self) -> type[Request]:
         """The request."""
-        from dragoman.cli.shared.requests import find_request
+        from dragoman.cli.shared.requests import named
 
-        return find_request(self._module.REQUEST)
+        schema: type[Request] = named(self._module.REQUEST)
+        return schema
 
     def add_options(self, parser: Parser) -> None:
         """Declare the options that the request has."""
@@ -65,7 +67,11 @@ class RequestVerb:
 
     def run(self, options: argparse.Namespace) -> None:
         """Run the verb."""
-        self._module.run(self.request(options))
+        from dragoman.cli.shared.requests import named
+
+        request = self.request(options)
+        run = self._module.run if hasattr(self._module, "run") else named(self._module.RUN)
+        run(request)
 
 
 class Verbs(Mapping[str, Verb]):

@@ -1,12 +1,5 @@
 """`dragoman map`: two-dimensional projections of word, phrase or sentence vectors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.pictures import MapRequest
-
 SUMMARY = "project word, phrase or sentence vectors to 2-D and draw them"
 DESCRIPTION = (
     "Projects the vectors that a model computes for texts to two dimensions and draws them as an\n"
@@ -24,10 +17,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.pictures.MapRequest"
-
-
-def run(request: MapRequest) -> None:
-    """Project and draw."""
-    from dragoman.workflows.pictures import draw_map
-
-    draw_map(request)
+RUN = "dragoman.workflows.pictures.draw_map"

@@ -1,12 +1,5 @@
 """`dragoman rerank`: the best hypothesis of each sentence of an n-best list."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.rescoring import RerankingRequest
-
 SUMMARY = "rerank n-best lists and print the best hypotheses"
 DESCRIPTION = (
     "Reranks a Moses n-best list and prints the best hypothesis of each sentence: by default the one\n"
@@ -20,10 +13,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.rescoring.RerankingRequest"
-
-
-def run(request: RerankingRequest) -> None:
-    """Write a line for each sentence."""
-    from dragoman.workflows.n_best_lists import rerank_lists
-
-    rerank_lists(request)
+RUN = "dragoman.workflows.n_best_lists.rerank_lists"

@@ -1,12 +1,5 @@
 """`dragoman rescore`: neural scores as features of Moses n-best lists."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.rescoring import RescoringRequest
-
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
     "Reads a Moses n-best list and adds features. Each model adds the log-probability of the hypothesis\n"
@@ -21,10 +14,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.rescoring.RescoringRequest"
-
-
-def run(request: RescoringRequest) -> None:
-    """Write the list with the new features."""
-    from dragoman.workflows.n_best_lists import rescore_lists
-
-    rescore_lists(request)
+RUN = "dragoman.workflows.n_best_lists.rescore_lists"

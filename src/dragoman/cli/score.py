@@ -1,12 +1,5 @@
 """`dragoman score`: log-probabilities of given translations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.alignment import ScoringRequest
-
 SUMMARY = "score given translations with forced decoding"
 DESCRIPTION = (
     "Prints the log-probability of each target sentence given its source: natural logarithm, EOS\n"
@@ -19,10 +12,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.alignment.ScoringRequest"
-
-
-def run(request: ScoringRequest) -> None:
-    """Print one log-probability per pair."""
-    from dragoman.workflows.alignment import score_corpus
-
-    score_corpus(request)
+RUN = "dragoman.workflows.alignment.score_corpus"

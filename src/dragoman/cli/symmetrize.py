@@ -1,12 +1,5 @@
 """`dragoman symmetrize`: the word alignments of two directions, combined."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.alignment import SymmetrizationRequest
-
 SUMMARY = "combine word alignments of both directions"
 DESCRIPTION = (
     "Combines source-to-target and target-to-source word alignments line by line with a symmetrization\n"
@@ -19,10 +12,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.alignment.SymmetrizationRequest"
-
-
-def run(request: SymmetrizationRequest) -> None:
-    """Combine the files as a stream."""
-    from dragoman.workflows.links import symmetrize_files
-
-    symmetrize_files(request)
+RUN = "dragoman.workflows.links.symmetrize_files"

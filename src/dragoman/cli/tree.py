@@ -1,12 +1,5 @@
 """`dragoman tree`: the hypotheses that the search for one translation kept and pruned."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.pictures import SearchTreeRequest
-
 SUMMARY = "show the search tree of one translation"
 DESCRIPTION = (
     "Translates one sentence and shows the tree of the beam search with log-probabilities: which\n"
@@ -20,10 +13,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.pictures.SearchTreeRequest"
-
-
-def run(request: SearchTreeRequest) -> None:
-    """Translate and draw the search tree."""
-    from dragoman.workflows.pictures import draw_search_tree
-
-    draw_search_tree(request)
+RUN = "dragoman.workflows.pictures.draw_search_tree"

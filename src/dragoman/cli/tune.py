@@ -1,12 +1,5 @@
 """`dragoman tune`: log-linear weights for the features of n-best lists."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.rescoring import TuningRequest
-
 SUMMARY = "tune log-linear weights on n-best lists"
 DESCRIPTION = (
     "Finds weights for the features of n-best lists that maximise BLEU or chrF of the 1-best hypotheses\n"
@@ -24,10 +17,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.rescoring.TuningRequest"
-
-
-def run(request: TuningRequest) -> None:
-    """Tune several times, print the scores, and write the best weights."""
-    from dragoman.workflows.n_best_lists import tune_weights
-
-    tune_weights(request)
+RUN = "dragoman.workflows.n_best_lists.tune_weights"

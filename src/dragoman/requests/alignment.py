@@ -94,7 +94,6 @@ class WrittenUnits(LinkedUnits):
         doc(
             "write what the links count to this file: source and target of each pair, divided by a tab, with a space "
             "between tokens",
-            metavar="FILE",
             kind="output",
         ),
     ] = None
@@ -108,8 +107,7 @@ class StatisticalAlignment(Section):
         doc("align with this aligner, in both directions if --symmetrize is given (needs the extra `align`)"),
     ] = None
     train: Annotated[
-        tuple[tuple[str, ...], ...],
-        doc(f"additional text to train the aligner on: {PAIRS}; may be repeated", metavar="FILE"),
+        tuple[tuple[str, ...], ...], doc(f"additional text to train the aligner on: {PAIRS}; may be repeated")
     ] = ()
 
 

@@ -22,20 +22,16 @@ from dragoman.text.languages import language_code
 class InspectionRequest(Request, kw_only=True):
     """Statistics and problems of a corpus."""
 
-    corpus: Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", metavar="FILE", positional=True)]
-    dev: Annotated[Corpora, doc("development set; may be repeated", metavar="FILE")] = ()
-    test: Annotated[Corpora, doc("test set; may be repeated", metavar="FILE")] = ()
+    corpus: Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", positional=True)]
+    dev: Annotated[Corpora, doc("development set; may be repeated")] = ()
+    test: Annotated[Corpora, doc("test set; may be repeated")] = ()
     subwords: Annotated[
         Count | None, doc("also train a joint subword model of N entries and report its statistics")
     ] = None
     examples: Annotated[Natural, doc("examples to show for each kind of finding")] = 3
     listing: Annotated[
         str | None,
-        doc(
-            "list every finding: place, kind, side, detail, source and target, separated by tabs",
-            metavar="FILE",
-            kind="output",
-        ),
+        doc("list every finding: place, kind, side, detail, source and target, separated by tabs", kind="output"),
     ] = None
     json: Annotated[bool, doc("print the results as JSON")] = False
     corpora: CORPORA = CorpusOptions()
@@ -48,9 +44,7 @@ class ConversionRequest(Request, kw_only=True):
     files: Annotated[
         tuple[str, ...],
         doc(
-            f"first the corpus: {PAIRS}; {COMPRESSION}. Then what to write: SRC TGT, or one such file",
-            metavar="FILE",
-            positional=True,
+            f"first the corpus: {PAIRS}; {COMPRESSION}. Then what to write: SRC TGT, or one such file", positional=True
         ),
     ]
     languages: Annotated[

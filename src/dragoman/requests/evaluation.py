@@ -51,10 +51,7 @@ class Slices(Section):
     group: Annotated[Count, doc("sentences per group")] = 200
     frequencies: Annotated[
         str | None,
-        doc(
-            "source words for --by rarity, most frequent first or with counts (default: the vocabulary of the run)",
-            metavar="FILE",
-        ),
+        doc("source words for --by rarity, most frequent first or with counts (default: the vocabulary of the run)"),
     ] = None
     without_unknown: Annotated[
         bool, doc("also score the pairs without unknown words, translated with the unknown word blocked")
@@ -73,10 +70,7 @@ class RobustnessOptions(Section):
     ] = False
     robustness_lines: Annotated[
         str | None,
-        doc(
-            "translate the first 1,000 lines of another kind of text; count loops and truncated translations",
-            metavar="FILE",
-        ),
+        doc("translate the first 1,000 lines of another kind of text; count loops and truncated translations"),
     ] = None
 
 
@@ -89,11 +83,10 @@ class EvaluationRequest(Request, kw_only=True):
         doc(
             "SRC REF [REF2 ...], or one file with both sides: .tsv (source and references in columns), .jsonl "
             f'("source", "target", a string or a list), .csv, .json; {COMPRESSION}',
-            metavar="FILE",
             positional=True,
         ),
     ] = ()
-    hyp: Annotated[str | None, doc("score these translations, one line per pair", metavar="FILE")] = None
+    hyp: Annotated[str | None, doc("score these translations, one line per pair")] = None
     against: Annotated[
         tuple[str, ...],
         doc(
@@ -127,9 +120,7 @@ class EvaluationRequest(Request, kw_only=True):
         ),
     ] = None
     json: Annotated[bool, doc("print the scores as JSON")] = False
-    output: Annotated[
-        str | None, doc("write the translations to this file", metavar="FILE", short="-o", kind="output")
-    ] = None
+    output: Annotated[str | None, doc("write the translations to this file", short="-o", kind="output")] = None
     report: Annotated[
         str | None, doc("write scores and translations as a web page, DIR/report.html", metavar="DIR", kind="folder")
     ] = None

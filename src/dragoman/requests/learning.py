@@ -23,9 +23,7 @@ from dragoman.requests.shared import (
 class Corrections(Section):
     """The corrections, and what becomes of them."""
 
-    pairs: Annotated[
-        Corpora, doc(f"corrections to learn, in their order: {PAIRS}; may be repeated", metavar="FILE")
-    ] = ()
+    pairs: Annotated[Corpora, doc(f"corrections to learn, in their order: {PAIRS}; may be repeated")] = ()
     learned: Annotated[
         str | None,
         doc(

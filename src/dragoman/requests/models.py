@@ -28,9 +28,7 @@ class CheckRequest(Request, kw_only=True):
     """Questions about a trained model."""
 
     run: Run
-    files: Annotated[
-        tuple[str, ...], doc(f"{PAIRS} (default: the dev set stored in the run)", metavar="FILE", positional=True)
-    ] = ()
+    files: Annotated[tuple[str, ...], doc(f"{PAIRS} (default: the dev set stored in the run)", positional=True)] = ()
     sentences: Annotated[Count, doc("number of pairs to use, evenly spaced in the files")] = 200
     json: Annotated[bool, doc("print one JSON object")] = False
     corpora: CORPORA = CorpusOptions()
@@ -60,9 +58,7 @@ class WebSite(Section):
     languages: Annotated[
         tuple[str, ...] | None,
         doc(
-            "languages of the site, such as de en (default: the languages of the run)",
-            metavar=("SRC", "TGT"),
-            nargs=2,
+            "languages of the site, such as de en (default: the languages of the run)", metavar=("SRC", "TGT"), nargs=2
         ),
     ] = None
 
@@ -80,10 +76,7 @@ class ShortlistOptions(Section):
     ] = None
     shortlist_corpus: Annotated[
         tuple[str, ...],
-        doc(
-            f"corpus to learn word translations from: {PAIRS} (default: training data stored in the run)",
-            metavar="FILE",
-        ),
+        doc(f"corpus to learn word translations from: {PAIRS} (default: training data stored in the run)"),
     ] = ()
 
 
@@ -116,9 +109,7 @@ class ExportRequest(Request, kw_only=True):
 class JoeyNmtFiles(Section):
     """What a checkpoint of JoeyNMT does not contain."""
 
-    config: Annotated[
-        str | None, doc("configuration file (default: config.yaml beside CHECKPOINT)", metavar="FILE")
-    ] = None
+    config: Annotated[str | None, doc("configuration file (default: config.yaml beside CHECKPOINT)")] = None
     vocabulary: Annotated[
         tuple[str, ...],
         doc(
@@ -132,8 +123,8 @@ class JoeyNmtFiles(Section):
 class SegmentationModels(Section):
     """How text is divided."""
 
-    source_model: Annotated[str | None, doc("SentencePiece model of the source side", metavar="FILE")] = None
-    target_model: Annotated[str | None, doc("SentencePiece model of the target side", metavar="FILE")] = None
+    source_model: Annotated[str | None, doc("SentencePiece model of the source side")] = None
+    target_model: Annotated[str | None, doc("SentencePiece model of the target side")] = None
 
 
 class ImportRequest(Request, kw_only=True):

@@ -53,8 +53,7 @@ class HeatMapRequest(Request, kw_only=True):
 
     run: Run
     files: Annotated[
-        tuple[str, ...],
-        doc(f"SRC to translate (default: standard input); or given pairs: {PAIRS}", metavar="FILE", positional=True),
+        tuple[str, ...], doc(f"SRC to translate (default: standard input); or given pairs: {PAIRS}", positional=True)
     ] = ()
     out: Annotated[str, doc("folder for the images", metavar="DIR", kind="folder")]
     format: Annotated[
@@ -107,7 +106,7 @@ class CurvesRequest(Request, kw_only=True):
         doc("y axis: perplexity, bleu, chrf or accuracy on the dev set; loss or perplexity of the training text"),
     ] = "perplexity"
     x_axis: Annotated[Along, doc("x axis")] = "updates"
-    output: Annotated[str, doc("figure to write: .png, .svg or .pdf", metavar="FILE", short="-o", kind="output")]
+    output: Annotated[str, doc("figure to write: .png, .svg or .pdf", short="-o", kind="output")]
     general: PRINTED = Quiet()
 
 
@@ -126,13 +125,7 @@ class MapRequest(Request, kw_only=True):
     seed: Annotated[Natural, doc("seed of t-SNE")] = 1
     output: Annotated[
         tuple[str, ...],
-        doc(
-            "file to write: .html, .svg, .png or .tsv; may be repeated",
-            metavar="FILE",
-            short="-o",
-            repeat=True,
-            kind="output",
-        ),
+        doc("file to write: .html, .svg, .png or .tsv; may be repeated", short="-o", repeat=True, kind="output"),
     ]
     general: GENERAL = Compute()
 

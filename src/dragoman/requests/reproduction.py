@@ -27,9 +27,9 @@ LIST = "list"
 class ExperimentText(Section):
     """The text on which an experiment is repeated."""
 
-    train: Annotated[Corpora, doc(f"training set: {PAIRS}; {COMPRESSION}; may be repeated", metavar="FILE")] = ()
-    dev: Annotated[Corpora, doc(f"development set: {PAIRS}; {COMPRESSION}; may be repeated", metavar="FILE")] = ()
-    test: Annotated[Corpora, doc(f"test set: {PAIRS}; {COMPRESSION}; may be repeated", metavar="FILE")] = ()
+    train: Annotated[Corpora, doc(f"training set: {PAIRS}; {COMPRESSION}; may be repeated")] = ()
+    dev: Annotated[Corpora, doc(f"development set: {PAIRS}; {COMPRESSION}; may be repeated")] = ()
+    test: Annotated[Corpora, doc(f"test set: {PAIRS}; {COMPRESSION}; may be repeated")] = ()
     join: Annotated[
         Count, doc("construct longer pairs by joining up to N pairs of the same set (default: 1)", metavar="N")
     ] = 1
@@ -42,7 +42,7 @@ class ExperimentText(Section):
             kind=language_code,
         ),
     ] = None
-    gold: Annotated[str | None, doc("gold word links of the test set, for AER", metavar="FILE")] = None
+    gold: Annotated[str | None, doc("gold word links of the test set, for AER")] = None
 
 
 class ExperimentRun(Section):

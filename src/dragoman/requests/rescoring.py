@@ -67,9 +67,7 @@ class RescoringFeatures(Section):
     precision: Annotated[
         Precision,
         doc(
-            "precision of matrix products; bf16 is faster on some CPUs and GPUs",
-            metavar="{fp32,bf16}",
-            kind=_precision,
+            "precision of matrix products; bf16 is faster on some CPUs and GPUs", metavar="{fp32,bf16}", kind=_precision
         ),
     ] = "fp32"
 
@@ -133,16 +131,13 @@ class RerankingCriterion(Section):
     """By what hypotheses are chosen."""
 
     feature_weights: Annotated[
-        str | None,
-        doc("weighted sum of the features, with weights from lines `Name= weight ...`", metavar="FILE", one_of="score"),
+        str | None, doc("weighted sum of the features, with weights from lines `Name= weight ...`", one_of="score")
     ] = None
     average: Annotated[
-        tuple[str, ...],
-        doc("unweighted mean of the total score and these features", metavar="NAME", one_of="score"),
+        tuple[str, ...], doc("unweighted mean of the total score and these features", metavar="NAME", one_of="score")
     ] = ()
     oracle: Annotated[
-        tuple[str, ...],
-        doc("sentence-level --metric against these references", metavar="REF", one_of="score"),
+        tuple[str, ...], doc("sentence-level --metric against these references", metavar="REF", one_of="score")
     ] = ()
     mbr: Annotated[bool, doc("minimum Bayes risk: expected --metric under that score")] = False
     # Outside the union, which typing takes for that of `--mbr` of `translate`, with its order of the choices.
@@ -173,14 +168,11 @@ class TuningRequest(Request, kw_only=True):
 
     nbest: Annotated[tuple[str, ...], doc(f"{NBEST}s; {COMPRESSION}", metavar="NBEST", positional=True)]
     reference: Annotated[
-        tuple[str, ...],
-        doc("reference translations, tokenised; several files for several references", metavar="REF"),
+        tuple[str, ...], doc("reference translations, tokenised; several files for several references", metavar="REF")
     ]
     method: Annotated[Literal["mert", "mira", "pro"], doc("tuning algorithm")] = "mert"
     metric: Annotated[MetricName, doc("metric to maximise")] = "bleu"
-    initial_weights: Annotated[
-        str | None, doc("weights to start from, 0 for missing features (default: equal)", metavar="FILE")
-    ] = None
+    initial_weights: Annotated[str | None, doc("weights to start from, 0 for missing features (default: equal)")] = None
     runs: Annotated[Count, doc("number of runs with different seeds")] = 3
     restarts: Annotated[Natural | None, doc("random restarts per run of mert (default: 20)")] = None
     seed: Annotated[Natural, doc("seed of the first run")] = 1
@@ -189,8 +181,7 @@ class TuningRequest(Request, kw_only=True):
     ] = None
     test_reference: Annotated[tuple[str, ...], doc("references of the test set", metavar="REF")] = ()
     against: Annotated[
-        tuple[str, ...],
-        doc("weights of another system, one file per tuning run; missing features get weight 0", metavar="FILE"),
+        tuple[str, ...], doc("weights of another system, one file per tuning run; missing features get weight 0")
     ] = ()
     output: Annotated[str, output("the weights")] = "-"
     general: PRINTED = Quiet()

@@ -70,17 +70,16 @@ NBEST = "Moses n-best list"
 
 Run = Annotated[str, doc("run folder or exported folder", metavar="RUN", positional=True)]
 Runs = Annotated[
-    tuple[str, ...],
-    doc("run folder or exported folder; several form an ensemble", metavar="RUN", positional=True),
+    tuple[str, ...], doc("run folder or exported folder; several form an ensemble", metavar="RUN", positional=True)
 ]
-Pairs = Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", metavar="FILE", positional=True)]
+Pairs = Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", positional=True)]
 Corpora = tuple[tuple[str, ...], ...]
 INPUT = {"metavar": "FILE", "short": "-i"}
 
 
 def output(what: str) -> Meta:
     """The description of `-o/--output`, the file to which `what` is written."""
-    return doc(f"write {what} to this file", metavar="FILE", short="-o", kind="output")
+    return doc(f"write {what} to this file", short="-o", kind="output")
 
 
 Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
@@ -201,8 +200,7 @@ class EnsembleOptions(Section):
     """How several models are combined."""
 
     combine: Annotated[
-        Combination | None,
-        doc("quantity that is averaged over the runs at each step (default: probabilities)"),
+        Combination | None, doc("quantity that is averaged over the runs at each step (default: probabilities)")
     ] = None
     weights: Annotated[
         tuple[Positive, ...] | None,

@@ -27,8 +27,7 @@ DISTORTION_LIMIT = 6
 
 System = Annotated[str, doc("folder with a moses.ini, or the moses.ini itself", metavar="SYSTEM", positional=True)]
 FeatureWeights = Annotated[
-    str | None,
-    doc("feature weights, lines `Name= weight ...` (default: the weights of the system)", metavar="FILE"),
+    str | None, doc("feature weights, lines `Name= weight ...` (default: the weights of the system)")
 ]
 
 
@@ -37,11 +36,7 @@ class WordAlignment(Section):
 
     alignments: Annotated[
         tuple[str, ...],
-        doc(
-            "word alignments in Pharaoh format to use instead of an aligner; one file for each --train",
-            metavar="FILE",
-            repeat=True,
-        ),
+        doc("word alignments in Pharaoh format to use instead of an aligner; one file for each --train", repeat=True),
     ] = ()
     aligner: Annotated[Aligner, doc("word aligner, run in both directions")] = "eflomal"
     symmetrize: Annotated[SymmetrizationMethod, doc("symmetrization heuristic")] = DEFAULT_METHOD
@@ -52,9 +47,7 @@ class SystemModels(Section):
 
     max_phrase_length: Annotated[Count, doc("maximum length of a phrase, in words")] = 7
     order: Annotated[int, Meta(ge=2, le=6), doc("order of the n-gram language model, 2 to 6")] = 5  # what KenLM reads
-    monolingual: Annotated[
-        tuple[str, ...], doc("additional target-language text for the language model", metavar="FILE")
-    ] = ()
+    monolingual: Annotated[tuple[str, ...], doc("additional target-language text for the language model")] = ()
     distortion_limit: Annotated[
         Natural, doc("distortion limit of the decoder, in words; the value is written to moses.ini")
     ] = DISTORTION_LIMIT
@@ -63,7 +56,7 @@ class SystemModels(Section):
 class SystemTrainingRequest(Request, kw_only=True):
     """The training of a phrase-based system."""
 
-    train: Annotated[Corpora, doc(f"training corpus: {PAIRS}; may be repeated", metavar="FILE")]
+    train: Annotated[Corpora, doc(f"training corpus: {PAIRS}; may be repeated")]
     out: Annotated[str, doc("folder to write; must not exist", metavar="SYSTEM", kind="folder")]
     words: Annotated[WordAlignment, doc("word alignment")] = WordAlignment()
     models: Annotated[SystemModels, doc("models")] = SystemModels()
@@ -90,8 +83,7 @@ class DecoderSettings(Section):
     threshold: Annotated[
         Positive,
         doc(
-            "prune hypotheses that score T times the sum of absolute weights below the best of their stack",
-            metavar="T",
+            "prune hypotheses that score T times the sum of absolute weights below the best of their stack", metavar="T"
         ),
     ] = 1.0
 
@@ -102,9 +94,7 @@ SEARCH = Annotated[DecoderSettings, doc("search")]
 class SystemTuning(Section):
     """How weights are found by minimum error rate training (MERT)."""
 
-    initial_weights: Annotated[
-        str | None, doc("weights to start from (default: the weights of the system)", metavar="FILE")
-    ] = None
+    initial_weights: Annotated[str | None, doc("weights to start from (default: the weights of the system)")] = None
     iterations: Annotated[Count, doc("maximum number of MERT iterations; each translates the development set")] = 6
     nbest: Annotated[Count, doc("translations per sentence")] = 100
     restarts: Annotated[Natural, doc("random restarts per iteration, in addition to the current weights")] = 4
@@ -117,17 +107,11 @@ class SystemTuningRequest(Request, kw_only=True):
     system: System
     source: Annotated[str, doc("source side of the development set", metavar="SRC")]
     reference: Annotated[
-        tuple[str, ...],
-        doc("reference translations, tokenised; several files for several references", metavar="REF"),
+        tuple[str, ...], doc("reference translations, tokenised; several files for several references", metavar="REF")
     ]
     output: Annotated[
         str | None,
-        doc(
-            "write the weights to this file (default: into the moses.ini of the system)",
-            metavar="FILE",
-            short="-o",
-            kind="output",
-        ),
+        doc("write the weights to this file (default: into the moses.ini of the system)", short="-o", kind="output"),
     ] = None
     tuning: Annotated[SystemTuning, doc("tuning")] = SystemTuning()
     search: SEARCH = DecoderSettings()
@@ -142,11 +126,7 @@ class PhraseTranslationRequest(Request, kw_only=True):
     output: Annotated[str, output("the translations")] = "-"
     alignments: Annotated[
         str | None,
-        doc(
-            "write the word alignments of the phrase pairs used to this file, Pharaoh format",
-            metavar="FILE",
-            kind="output",
-        ),
+        doc("write the word alignments of the phrase pairs used to this file, Pharaoh format", kind="output"),
     ] = None
     feature_weights: FeatureWeights = None
     search: SEARCH = DecoderSettings()

@@ -80,11 +80,7 @@ class ConfigurationRequest(Request):
 
     preset: Preset = None
     train: Annotated[
-        Corpora,
-        doc(
-            f"in place of PRESET, the training corpus to choose for: {PAIRS}; may be repeated",
-            metavar="FILE",
-        ),
+        Corpora, doc(f"in place of PRESET, the training corpus to choose for: {PAIRS}; may be repeated")
     ] = ()
     changes: ConfigChanges = ConfigChanges()
     length: Length = Length()
@@ -153,13 +149,12 @@ class ModelConfiguration(Section):
 class TrainingCorpora(Section):
     """The text."""
 
-    train: Annotated[Corpora, doc(f"training corpus: {PAIRS}; may be repeated", metavar="FILE")] = ()
+    train: Annotated[Corpora, doc(f"training corpus: {PAIRS}; may be repeated")] = ()
     dev: Annotated[
         Corpora,
         doc(
             "development set for validation (default: a part of the training corpus is held out): "
-            f"{PAIRS}; may be repeated",
-            metavar="FILE",
+            f"{PAIRS}; may be repeated"
         ),
     ] = ()
     mix: Annotated[
@@ -182,15 +177,10 @@ class TrainingCorpora(Section):
     ] = None
     alignments: Annotated[
         tuple[str, ...],
-        doc(
-            "word alignments for training.guided_alignment, Pharaoh format; one file for each --train",
-            metavar="FILE",
-            repeat=True,
-        ),
+        doc("word alignments for training.guided_alignment, Pharaoh format; one file for each --train", repeat=True),
     ] = ()
     dropped: Annotated[
-        str | None,
-        doc("list the training pairs that cleaning removes, with the reason", metavar="FILE", kind="output"),
+        str | None, doc("list the training pairs that cleaning removes, with the reason", kind="output")
     ] = None
 
 
@@ -284,11 +274,8 @@ class LanguageModelConfiguration(Section):
 class LanguageModelText(Section):
     """The text of one language."""
 
-    train: Annotated[tuple[str, ...], doc(f"training text; {COMPRESSION}", metavar="FILE")] = ()
-    dev: Annotated[
-        tuple[str, ...],
-        doc("text for validation (default: a part of the training text is held out)", metavar="FILE"),
-    ] = ()
+    train: Annotated[tuple[str, ...], doc(f"training text; {COMPRESSION}")] = ()
+    dev: Annotated[tuple[str, ...], doc("text for validation (default: a part of the training text is held out)")] = ()
     language: Annotated[
         str | None,
         doc(

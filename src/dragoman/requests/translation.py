@@ -71,7 +71,7 @@ class Output(Section):
     """What is read and written."""
 
     input: Input = "-"
-    output: Annotated[str, doc("write the translations to this file", metavar="FILE", short="-o", kind="output")] = "-"
+    output: Annotated[str, doc("write the translations to this file", short="-o", kind="output")] = "-"
     format: Annotated[
         Literal["text", "jsonl", "nbest"],
         doc(
@@ -95,8 +95,7 @@ class Output(Section):
         ),
     ] = None
     alignments: Annotated[
-        str | None,
-        doc("write the word alignments of the raw lines to this file, Pharaoh format", metavar="FILE", kind="output"),
+        str | None, doc("write the word alignments of the raw lines to this file, Pharaoh format", kind="output")
     ] = None
     attention: Annotated[
         str | None,
@@ -123,17 +122,13 @@ class Constraints(Section):
     """What translations must hold and must not."""
 
     ban: Words = ()
-    ban_file: Annotated[str | None, doc("never produce these words or phrases, one per line", metavar="FILE")] = None
-    prefix: Annotated[
-        str | None,
-        doc("target prefixes that translations start with, one line per input line", metavar="FILE"),
-    ] = None
+    ban_file: Annotated[str | None, doc("never produce these words or phrases, one per line")] = None
+    prefix: Annotated[str | None, doc("target prefixes that translations start with, one line per input line")] = None
     constraints: Annotated[
         str | None,
         doc(
             "words or phrases that the translation must contain, one line per input line: separated by tabs, or a JSON "
-            "list in FILE.jsonl",
-            metavar="FILE",
+            "list in FILE.jsonl"
         ),
     ] = None
     glossary: Annotated[
@@ -154,8 +149,7 @@ class Memory(Section):
         doc(
             "translation memory. A line that it has as a source gets the stored translation. With --format jsonl, the "
             f"output also has the pairs with similar sources. {PAIRS}, or a run, whose training text is used; may be "
-            "repeated",
-            metavar="FILE",
+            "repeated"
         ),
     ] = ()
 
@@ -167,8 +161,7 @@ class UnknownWords(Section):
         bool, doc("replace unknown words by the dictionary translation or a copy of the aligned source word")
     ] = False
     dictionary: Annotated[
-        str | None,
-        doc("bilingual dictionary: source word, target word, optional count, by tabs", metavar="FILE"),
+        str | None, doc("bilingual dictionary: source word, target word, optional count, by tabs")
     ] = None
     unk_rule: Annotated[
         UnknownRule | None,
@@ -181,7 +174,6 @@ class UnknownWords(Section):
         str | None,
         doc(
             "list the replacements: line, segment, source word, replacement and method, separated by tabs",
-            metavar="FILE",
             kind="output",
         ),
     ] = None

@@ -20,12 +20,14 @@ Schema = TypeVar("Schema", bound=Request)
 OUTPUTS: dict[str, Callable[[str], Any]] = {"output": output_file, "folder": output_folder}
 """How the names of files and folders that are written are parsed."""
 
+METAVARS = {str: "FILE", int: "N", float: "X"}
+"""What stands for a value in the help, by its type; most text is the name of a file."""
 
-def find_request(name: str) -> type[Request]:
-    """The request of a dotted name."""
+
+def named(name: str) -> Any:
+    """The request or the function of a dotted name."""
     module, _, last = name.rpartition(".")
-    schema: type[Request] = getattr(importlib.import_module(module), last)
-    return schema
+    return getattr(importlib.import_module(module), last)
 
 
 def add_request(container: argparse._ActionsContainer, schema: type[Section]) -> None:
@@ -97,17 +99,14 @@ def _kind(key: Key) -> dict[str, Any]:
 
 
 def _value(key: Key, spelling: Mapping[str, Any]) -> dict[str, Any]:
-    metavar = {"metavar": spelling["metavar"]} if "metavar" in spelling else {}
+    kind = key.types[0]
+    shown = {"metavar": spelling.get("metavar", METAVARS.get(kind))}
     if "kind" in spelling:
-        kind = spelling["kind"]
-        return {"type": OUTPUTS.get(kind) or _checked(kind), **metavar}
+        parse = spelling["kind"]
+        return {"type": OUTPUTS.get(parse) or _checked(parse), **shown}
     if key.choices:
-        return {"choices": key.choices, **metavar}
-    number = key.types[0]
-    if number is str:
-        return metavar
-    metavar = metavar or {"metavar": "N" if number is int else "X"}
-    return {"type": bounded(number, key.minimum, key.above, key.maximum), **metavar}
+        return {"choices": key.choices, **shown}
+    return shown if kind is str else {"type": bounded(kind, key.minimum, key.above, key.maximum), **shown}
 
 
 def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -1,12 +1,5 @@
 """`dragoman smt nbest`: n-best lists of a phrase-based system."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.smt import NBestRequest
-
 SUMMARY = "write n-best lists of a phrase-based system"
 DESCRIPTION = (
     "Writes the best translations of each line as a Moses n-best list, `id ||| text ||| Name= v v ...\n"
@@ -19,10 +12,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.smt.NBestRequest"
-
-
-def run(request: NBestRequest) -> None:
-    """Write an n-best list for each line."""
-    from dragoman.workflows.phrase_based import write_n_best_lists
-
-    write_n_best_lists(request)
+RUN = "dragoman.workflows.phrase_based.write_n_best_lists"

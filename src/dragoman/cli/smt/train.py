@@ -1,12 +1,5 @@
 """`dragoman smt train`: a phrase-based system from parallel text."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.smt import SystemTrainingRequest
-
 SUMMARY = "train a phrase-based system in Moses format"
 DESCRIPTION = (
     "Aligns the words of a parallel corpus, extracts and scores phrase pairs, trains lexicalised\n"
@@ -20,10 +13,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.smt.SystemTrainingRequest"
-
-
-def run(request: SystemTrainingRequest) -> None:
-    """Train."""
-    from dragoman.smt.system_training import train_system
-
-    train_system(request)
+RUN = "dragoman.smt.system_training.train_system"

@@ -1,12 +1,5 @@
 """`dragoman smt tune`: weights of a phrase-based system by minimum error rate training."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dragoman.requests.smt import SystemTuningRequest
-
 SUMMARY = "tune the weights of a phrase-based system"
 DESCRIPTION = (
     "Minimum error rate training (MERT): alternately translates the development set to n-best lists and\n"
@@ -19,10 +12,4 @@ EXAMPLES = (
 )
 
 REQUEST = "dragoman.requests.smt.SystemTuningRequest"
-
-
-def run(request: SystemTuningRequest) -> None:
-    """Tune, and write the weights."""
-    from dragoman.smt.system_tuning import tune_system
-
-    tune_system(request)
+RUN = "dragoman.smt.system_tuning.tune_system"
