@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.evaluation.bleu import corpus_bleu
-from dragoman.reproduction.comparison import WHOLE, Comparison, ScoreOf
+from dragoman.reproduction.comparison import WHOLE, Comparison
 
 LEAST_SEEDS = 3
 """Seeds below which nothing is decided."""
@@ -148,7 +148,7 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
     Raises:
         KeyError: a value of the comparison was not measured.
     """
-    comparison = _of_best_systems(comparison, measured)
+    comparison = of_best_systems(comparison, measured.scores)
     values = _values(comparison, measured, None)  # [1, K]
     valid = np.isfinite(values[0])
     values = values[:, valid]
@@ -169,19 +169,20 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
     return Decision(comparison, tuple(values[0].tolist()), mean, low, high, verdict, needed)
 
 
-def _of_best_systems(comparison: Comparison, measured: Measurements) -> Comparison:
-    """Replace several systems of a value by the best of them: the one with the best mean over its seeds."""
+def of_best_systems(comparison: Comparison, scores: Callable[[str, str, str], Array | None]) -> Comparison:
+    """The comparison with the best of several systems in their place: that with the best mean of its scores [K].
 
-    def best(value: ScoreOf) -> str:
-        lower = METRICS[value.metric].lower_is_better
-        means = {}
-        for system in value.systems:
-            scores = measured.scores(value.metric, system, value.part)
-            scores = scores[np.isfinite(scores)]
-            means[system] = float(scores.mean()) if len(scores) else math.inf if lower else -math.inf
-        return (min if lower else max)(means, key=means.__getitem__)
-
-    return comparison.with_systems({value: best(value) for _, value in comparison.terms if len(value.systems) > 1})
+    `scores` takes a metric, a system and a part; where no system has any, the first one stays.
+    """
+    best = {}
+    for _, value in comparison.terms:
+        if len(value.systems) > 1:
+            found = {system: scores(value.metric, system, value.part) for system in value.systems}
+            known = {system: some[np.isfinite(some)] for system, some in found.items() if some is not None}
+            means = {system: float(some.mean()) for system, some in known.items() if len(some)}
+            choose = min if METRICS[value.metric].lower_is_better else max
+            best[value] = choose(means, key=means.__getitem__, default=value.systems[0])
+    return comparison.with_systems(best)
 
 
 def effect_size(comparison: Comparison, scores: Callable[[str, str], Array | None]) -> float | None:

@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 from dragoman.evaluation.metrics import bleu_metric
 from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
 from dragoman.report.facts import machine_name
-from dragoman.reproduction.comparison import Comparison
-from dragoman.reproduction.decisions import METRICS, Decision, Measurements, decide, effect_size, verdict_of_all
+from dragoman.reproduction.comparison import WHOLE, Comparison
+from dragoman.reproduction.decisions import (
+    METRICS,
+    Decision,
+    Measurements,
+    decide,
+    effect_size,
+    of_best_systems,
+    verdict_of_all,
+)
 from dragoman.reproduction.experiment import Claim, Experiment, Figure
 from dragoman.reproduction.maps import read_map
 from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, read_hypotheses, read_states
@@ -138,13 +146,12 @@ def _claim(experiment: Experiment, claim: Claim, measured: Measurements) -> Valu
 
 def paper_effect(experiment: Experiment, comparison: Comparison) -> float | None:
     """The effect that the paper has for a comparison, as `effect_size`; the best of several systems is the paper's."""
-    best = {}
-    for _, value in comparison.terms:
-        known = {name: score for name in value.systems if (score := _paper_score(experiment, value.metric, name))}
-        choose = min if METRICS[value.metric].lower_is_better else max
-        if len(value.systems) > 1:
-            best[value] = choose(known, key=known.__getitem__, default=value.systems[0])
-    return effect_size(comparison.with_systems(best), lambda metric, system: _paper_score(experiment, metric, system))
+
+    def scores(metric: str, system: str, part: str = WHOLE) -> NDArray[np.float64] | None:
+        value = experiment.systems[system].paper.get(metric)
+        return np.array([value]) if isinstance(value, float) else None
+
+    return effect_size(of_best_systems(comparison, scores), scores)
 
 
 def _decision(decision: Decision, measured: Measurements, paper: float | None) -> Values:
@@ -158,12 +165,6 @@ def _decision(decision: Decision, measured: Measurements, paper: float | None) -
         "effect": None if ours is None or paper is None else {"ours": _number(ours), "paper": _number(paper)},
         "seeds that would decide": decision.seeds_needed,
     }
-
-
-def _paper_score(experiment: Experiment, metric: str, system: str) -> NDArray[np.float64] | None:
-    """[1] the score of a system in the paper, or None where the paper has no number."""
-    value = experiment.systems[system].paper.get(metric)
-    return np.array([value]) if isinstance(value, float) else None
 
 
 # Figures -------------------------------------------------------------------------------------------------------------
