@@ -74,7 +74,7 @@ def _require_reported(ended: Ended, fault: Fault) -> None:
 
 _TEMPORARY = (
     (re.compile(r"(^|/)\.([^/]+)\.dragoman-[^/]+/(new|old)(?=/|$)"), r"\1\2"),
-    (re.compile(r"(^|/)\.([^/]+)\.dragoman-[^/]+$"), r"\1\2"),
+    (re.compile(r"(^|/)\.([^/]+)\.dragoman(-[^/]+|\.lock)$"), r"\1\2"),
     (re.compile(r"\.partial\d*(?=\.|$)"), ""),
 )
 """Names of temporary files, and what the places of their contents are called."""

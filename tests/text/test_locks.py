@@ -62,7 +62,7 @@ def test_where_nobody_may_write_beside_a_run_there_is_no_lock(tmp_path: Path, mo
     monkeypatch.setattr(os, "open", read_only)
     with lock_beside(tmp_path / "run"):
         assert not os.listdir(tmp_path)
-    with pytest.raises(RunError, match="the lock file cannot be created: Read-only"), lock_for_writing(tmp_path):
+    with pytest.raises(RunError, match=f"^{tmp_path}: its lock file {LOCK} cannot be created: Read-only"), lock_for_writing(tmp_path):
         pass
 
 

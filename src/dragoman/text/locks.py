@@ -69,7 +69,7 @@ def _locked(folder: Path, path: Path, what: str, *, optional: bool = False) -> I
         ) from None
     except OSError as error:
         if not optional or error.errno not in _NOT_ALLOWED:
-            raise RunError(f"{path}: the lock file cannot be created: {error.strerror}") from None
+            raise RunError(f"{folder}: its lock file {path.name} cannot be created: {error.strerror}") from None
     try:
         yield is_locked
     finally:
