@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cluster.inputs import find_file, find_inputs, read_texts
-from dragoman.cluster.units import Opened, Unit, lines_of, read_hypotheses, read_phrase_pairs, read_sentence_pairs
+from dragoman.cluster.inputs import find_file, find_inputs
+from dragoman.cluster.units import (
+    Opened,
+    Unit,
+    lines_of,
+    read_hypotheses,
+    read_phrase_pairs,
+    read_sentence_pairs,
+    read_texts,
+)
 from dragoman.corpora.reading import reading_corpora
 from dragoman.errors import InputError
 from dragoman.text.lines import write_lines
@@ -119,7 +127,7 @@ def test_files_of_another_file_system_are_read_as_local_ones(tmp_path: Path) -> 
     assert [file.name for file in files] == ["a.gz", "b.zst", "c.xz", "d"]
     for file in files:
         with file.open() as stored:
-            assert [text.line for text in read_texts(file, stored)] == [file.name, "ä"]
+            assert [unit.value for unit in read_texts(file, stored)] == [file.name, "ä"]
         file.require_unchanged()
     (tmp_path / "d").write_text("more")
     with pytest.raises(InputError, match="has changed while the command ran"):
@@ -145,7 +153,7 @@ def test_files_of_object_storage_are_read_as_local_ones(tmp_path: Path, monkeypa
         assert [file.name for file in files] == ["a.gz", "b.zst", "c.xz", "d"]
         for file in files:
             with file.open() as stored:
-                assert [text.line for text in read_texts(file, stored)] == [file.name, "ä"]
+                assert [unit.value for unit in read_texts(file, stored)] == [file.name, "ä"]
             file.require_unchanged()
         storage.objects["texts/in/d"] += b"more\n"
         with pytest.raises(InputError, match="s3://texts/in/d: has changed while the command ran"):

@@ -10,16 +10,16 @@ import glob
 import io
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from msgspec import Struct
 
 from dragoman.errors import InputError
 from dragoman.inputs import note_input
 from dragoman.stored_files import open_regular
-from dragoman.text.lines import UndecodableLine, decompressed, not_found, read_lines
+from dragoman.text.lines import not_found
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
@@ -91,29 +91,6 @@ class Inputs:
     def bytes(self) -> int:
         """The size of the first file, by which progress is measured."""
         return self.files[0].size
-
-
-class InputLine(NamedTuple):
-    """A line of an input file."""
-
-    line: str
-    fault: str | None
-    """Why it cannot be read; None where it can."""
-
-
-def read_texts(file: InputFile, stored: BinaryIO, encoding: str | None = None) -> Iterator[InputLine]:
-    """Read the lines of a file that is open; a line that is not in its encoding (None: UTF-8) is empty and has a fault.
-
-    Raises:
-        InputError: as for `read_lines`.
-    """
-    faults: list[str] = []
-
-    def note(line: UndecodableLine) -> None:
-        faults.append(f"{line.fault} is not UTF-8")
-
-    for line in read_lines(file.path, note, stream=decompressed(stored, file.path), encoding=encoding):
-        yield InputLine("", faults.pop()) if faults else InputLine(line, None)
 
 
 def find_inputs(patterns: Sequence[str]) -> list[InputFile]:

@@ -15,12 +15,12 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from dragoman.cluster.inputs import InputFile, InputLine, Inputs, read_texts
+from dragoman.cluster.inputs import InputFile, Inputs
 from dragoman.corpora.pair_files import corpus_encoding, has_plain_lines, pair_format, parse_pair, read_opened
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
 from dragoman.scoring.phrases import parse_row
-from dragoman.text.lines import decompressed
+from dragoman.text.lines import UndecodableLine, decompressed, read_lines
 
 
 class Unit(NamedTuple):
@@ -72,14 +72,28 @@ Opened = Sequence[tuple[InputFile, BinaryIO]]
 """The files that are read together, such as the two sides of a corpus."""
 
 
+def read_texts(file: InputFile, stored: BinaryIO, encoding: str | None = None) -> Iterator[Unit]:
+    """Read a unit from each line of a file that is open, in an encoding (None: UTF-8).
+
+    Raises:
+        InputError: as for `read_lines`.
+    """
+    faults: list[str] = []
+
+    def note(line: UndecodableLine) -> None:
+        faults.append(f"{line.fault} is not UTF-8")
+
+    for line in read_lines(file.path, note, stream=decompressed(stored, file.path), encoding=encoding):
+        yield Unit(None, faults.pop()) if faults else Unit(line)
+
+
 def read_sentences(files: Opened) -> Iterator[Unit]:
     """Read a unit from each line.
 
     Raises:
         InputError: as for `read_lines`.
     """
-    for text in read_texts(*files[0]):
-        yield Unit(text.line) if text.fault is None else Unit(None, text.fault)
+    return read_texts(*files[0])
 
 
 def read_sentence_pairs(files: Opened) -> Iterator[Unit]:
@@ -107,7 +121,7 @@ def read_sentence_pairs(files: Opened) -> Iterator[Unit]:
                 "translation of line k of the other"
             )
         fault = source.fault or target.fault
-        yield Unit((source.line, target.line)) if fault is None else Unit(None, fault)
+        yield Unit(None, fault) if fault else Unit((source.value, target.value))
 
 
 def read_hypotheses(files: Opened) -> Iterator[Unit]:
@@ -124,7 +138,7 @@ def read_hypotheses(files: Opened) -> Iterator[Unit]:
 
     (file, stored), *more = files
     sources = enumerate(read_texts(*more[0])) if more else None
-    before, source_number, source = 0, -1, InputLine("", None)
+    before, source_number, source = 0, -1, Unit("")
     for sentence, group in groupby(_parsed_lines(file, stored, sentence_of), lambda line: line.parsed):
         lines = list(group)
         if sentence is None:
@@ -144,7 +158,7 @@ def read_hypotheses(files: Opened) -> Iterator[Unit]:
                     f"{more[0][0].path}: ends before sentence {sentence} (counted from 0), which {file.path} has"
                 ) from None
         if source.fault is None:
-            yield Unit([source.line, *(line.text for line in lines)])
+            yield Unit([source.value, *(line.text for line in lines)])
         else:
             yield from [Unit(None, f"the source sentence: {source.fault}")] * len(lines)
 
