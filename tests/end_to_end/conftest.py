@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import cluster
 from dragoman.cli.main import main
+from dragoman.cluster import command
 from dragoman.cluster.worker import ShardWorker
 from dragoman.translation import length_batching
 from tests.cluster.local_pool import LocalPool
@@ -125,5 +125,5 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> Iterator[LocalPool]:
         yield LocalPool(opener())
 
-    monkeypatch.setattr(cluster, "workers_of_ray", lambda: open_workers)
+    monkeypatch.setattr(command, "workers_of_ray", lambda: open_workers)
     monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 8)

@@ -108,14 +108,14 @@ def run(program: str, words: list[str]) -> int:
 
 def _make_small(program: str) -> None:
     """Replace what takes long and is no part of a page, in this child alone."""
-    import dragoman.cli.cluster as cluster
+    import dragoman.cluster.command as command
     import dragoman.reproduction.steps as steps
     import dragoman.workflows.demo_corpus as demo_corpus
     import dragoman.workflows.training as training
 
     demo_corpus.TRAIN, demo_corpus.HELD_OUT, demo_corpus.FAMILIAR = 300, 20, 0
     training.write_run_report = lambda *_: None  # type: ignore[assignment]
-    cluster.workers_of_ray = lambda: _worker_in_this_process
+    command.workers_of_ray = lambda: _worker_in_this_process
     steps.PROGRAM = (program,)  # type: ignore[assignment]
 
 

@@ -84,10 +84,10 @@ class Verbs(Mapping[str, Verb]):
 
     def __getitem__(self, name: str) -> Verb:
         path, _, member = self._modules[name].partition(":")
-        module = importlib.import_module(f"dragoman.cli.{path}")
+        found = importlib.import_module(f"dragoman.cli.{path}")
         if member:
-            return cast(Verb, getattr(module, member))
-        return RequestVerb(module) if hasattr(module, "REQUEST") else cast(Verb, module)
+            found = getattr(found, member)
+        return RequestVerb(found) if hasattr(found, "REQUEST") else cast(Verb, found)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

@@ -8,20 +8,17 @@ from dragoman.alignment.symmetrize import DEFAULT_METHOD, METHODS, Aligner, Symm
 from dragoman.config.section import Count, Probability, Section, doc
 from dragoman.requests.shared import (
     COMPRESSION,
-    CORPORA,
     ENSEMBLE,
     ENSEMBLE_RULES,
     GENERAL,
     PAIRS,
     PRINTED,
     Compute,
-    CorpusOptions,
     EnsembleOptions,
     PairsRequest,
     Quiet,
     Request,
     Rule,
-    Runs,
     Values,
     given,
     is_given,
@@ -117,7 +114,6 @@ REVERSE_RULES = (
         lacking("reverse", "aligner"),
         "{option} requires a run of the opposite direction; give it with {reverse} RUN2",
     ),
-    Rule(("train",), lacking("aligner"), "{option} requires a statistical aligner; choose one with {aligner}"),
     Rule(
         ("segments",),
         lambda values: is_given(values["reverse"]) and not is_given(values.get("aligner")),
@@ -156,6 +152,7 @@ class AlignmentRequest(PairsRequest, kw_only=True):
 
     rules: ClassVar = (
         *REVERSE_RULES,
+        Rule(("train",), lacking("aligner"), "{option} requires a statistical aligner; choose one with {aligner}"),
         Rule(
             ("threshold", "matrix", "segments", "reverse", "combine", "weights"),
             given("aligner"),
@@ -172,21 +169,6 @@ class AlignmentRequest(PairsRequest, kw_only=True):
         return {**values, "runs": (), "pairs": [*values["runs"], *values["pairs"]]}
 
 
-class ClusterAlignment(Request, kw_only=True):
-    """Links between the words of many files, as workers compute them."""
-
-    runs: Runs
-    one_based: OneBased = False
-    threshold: Threshold = None
-    reverse: Reverse = ()
-    symmetrize: Symmetrize = None
-    units: Annotated[LinkedUnits, UNITS] = LinkedUnits()
-    corpora: CORPORA = CorpusOptions()
-    ensemble: ENSEMBLE = EnsembleOptions()
-
-    rules: ClassVar = (*REVERSE_RULES, *ENSEMBLE_RULES)
-
-
 class ScoringRequest(PairsRequest, kw_only=True):
     """Log-probabilities of given translations."""
 
@@ -194,17 +176,6 @@ class ScoringRequest(PairsRequest, kw_only=True):
     ensemble: ENSEMBLE = EnsembleOptions()
     output: Annotated[str, output("the scores, one a line,")] = "-"
     general: GENERAL = Compute()
-
-    rules: ClassVar = ENSEMBLE_RULES
-
-
-class ClusterScoring(Request, kw_only=True):
-    """Log-probabilities of given translations in many files, as workers compute them."""
-
-    runs: Runs
-    token_counts: TokenCounts = False
-    corpora: CORPORA = CorpusOptions()
-    ensemble: ENSEMBLE = EnsembleOptions()
 
     rules: ClassVar = ENSEMBLE_RULES
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal, get_args
 
 from dragoman.config.section import Count, Positive, Section, doc
@@ -85,7 +86,7 @@ FEATURE_RULES = (
     ),
     Rule(
         (),
-        lambda values: given("model", "reverse")(values) and values["source"] is None,
+        lambda values: given("model", "reverse")(values) and not is_given(values["source"]),
         "{model} and {reverse} require {source}",
     ),
     Rule(
@@ -119,12 +120,6 @@ class RescoringRequest(Request, kw_only=True):
         ),
         *FEATURE_RULES,
     )
-
-
-class ClusterRescoring(Request):
-    """Many n-best lists with more features, as workers compute them."""
-
-    features: RescoringFeatures = RescoringFeatures()
 
 
 class RerankingCriterion(Section):
@@ -259,16 +254,13 @@ class PhraseTableRequest(Request, kw_only=True):
             "{option} computes no scores; leave the other options out",
         ),
         Rule(
+            ("write_pairs",),
+            lambda values: ".tsv" not in Path(values["write_pairs"]).suffixes,
+            "{option} {values[write_pairs]}: give a name that ends in .tsv, by which `dragoman train` recognises pairs",
+        ),
+        Rule(
             (),
             lambda values: values["write_pairs"] is None and not (values["model"] and values["output"] is not None),
             "{model} and {output} are required, or {write_pairs} (see dragoman phrase-table --help)",
         ),
     )
-
-
-class ClusterColumns(Request, kw_only=True):
-    """Many phrase tables with more scores, as workers compute them."""
-
-    model: ScoringModels
-    reverse: ReverseModels = ()
-    unknown: UnknownWordScore = False

@@ -354,21 +354,3 @@ class BackTranslationRequest(Request, kw_only=True):
             "{option}: {values[tag]!r} is several words; give one, such as <BT>",
         ),
     )
-
-
-class ClusterSearch(Section):
-    """How workers search."""
-
-    search: SearchChanges = field(default_factory=dict)
-    no_shortlist: NoShortlist = False
-    ban: Words = ()
-
-
-class ClusterTranslation(Request, kw_only=True):
-    """Translations of many files, as workers compute them."""
-
-    runs: Runs
-    searching: Annotated[ClusterSearch, doc(SEARCH_HEADING)] = ClusterSearch()
-    ensemble: ENSEMBLE = EnsembleOptions()
-
-    rules: ClassVar = ENSEMBLE_RULES

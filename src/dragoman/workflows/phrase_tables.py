@@ -66,10 +66,6 @@ def _extend(request: PhraseTableRequest, system: MosesConfiguration, folder: Pat
 
 
 def _write_pairs(table: str, out: str) -> None:
-    if not any(suffix == ".tsv" for suffix in Path(out).suffixes):
-        raise ConfigError(
-            f"--write-pairs {out}: give a name that ends in .tsv, by which `dragoman train` recognises pairs"
-        )
     with replace_output(out) as file:
         for source, target in distinct_pairs(read_table(table)):
             file.write(f"{source.replace(chr(9), ' ')}\t{target.replace(chr(9), ' ')}\n")
