@@ -1,4 +1,7 @@
-"""Links from files: compared with gold alignments, combined from both directions, counted into a dictionary."""
+"""Links from files: compared with gold alignments, combined from both directions, counted into a dictionary.
+
+Each function imports what it alone needs: most of the time of these commands is that of imports.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import logging
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.alignment.aer import Agreement, agreement
-from dragoman.alignment.dictionary import CHANCE, learn_dictionary, write_dictionary
-from dragoman.alignment.formats import MarkedLinks, read_alignments
 from dragoman.alignment.symmetrize import symmetrize
-from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.progress import Console
 from dragoman.requests.alignment import AerRequest, DictionaryRequest, SymmetrizationRequest
 from dragoman.text.links import Link, LinkFormat, read_links, write_links
 from dragoman.text.scripts import SpacingWatch
+
+if TYPE_CHECKING:
+    from dragoman.alignment.aer import Agreement
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +30,9 @@ def compare_links(request: AerRequest) -> tuple[Agreement, dict[str, LinkFormat]
     Raises:
         InputError: as for `read_alignments` and `agreement`.
     """
+    from dragoman.alignment.aer import agreement
+    from dragoman.alignment.formats import MarkedLinks, read_alignments
+
     gold = read_alignments(request.gold, request.gold_format, one_based=request.one_based)
     hypothesis = read_alignments(request.hypothesis, request.hyp_format, one_based=request.one_based)
     # The NAACL format has no line for a sentence without links, so it cannot say that the last ones have none.
@@ -64,6 +70,9 @@ def make_dictionary(request: DictionaryRequest) -> None:
     Raises:
         InputError: as for `read_pairs`, or the dictionary cannot be written.
     """
+    from dragoman.alignment.dictionary import CHANCE, learn_dictionary, write_dictionary
+    from dragoman.corpora.corpus import read_pairs
+
     pairs = read_pairs([[Path(request.source), Path(request.target)]], [Path(request.links)])
     watch = SpacingWatch("segment the text before it is aligned")
 
