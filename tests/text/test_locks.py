@@ -51,6 +51,16 @@ def test_a_second_process_is_refused_with_the_name_of_the_first(
     assert sorted(os.listdir(tmp_path)) == [LOCK, ".run.dragoman.lock"]
 
 
+def test_a_link_in_place_of_the_lock_file_is_not_followed(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("kept", encoding="utf-8")
+    (tmp_path / ".run.dragoman.lock").symlink_to(letter)
+    refused = pytest.raises(RunError, match=r"run: its lock file \.run\.dragoman\.lock cannot be created")
+    with refused, lock_beside(tmp_path / "run", "run"):
+        pass
+    assert letter.read_text(encoding="utf-8") == "kept"
+
+
 def test_where_nobody_may_write_beside_a_run_there_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = os.open
 
@@ -62,7 +72,10 @@ def test_where_nobody_may_write_beside_a_run_there_is_no_lock(tmp_path: Path, mo
     monkeypatch.setattr(os, "open", read_only)
     with lock_beside(tmp_path / "run"):
         assert not os.listdir(tmp_path)
-    with pytest.raises(RunError, match=f"^{tmp_path}: its lock file {LOCK} cannot be created: Read-only"), lock_for_writing(tmp_path):
+    with (
+        pytest.raises(RunError, match=f"^{tmp_path}: its lock file {LOCK} cannot be created: Read-only"),
+        lock_for_writing(tmp_path),
+    ):
         pass
 
 
