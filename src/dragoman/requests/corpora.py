@@ -12,9 +12,9 @@ from dragoman.requests.shared import (
     PRINTED,
     Corpora,
     CorpusOptions,
-    Natural,
     Quiet,
     Request,
+    Unsigned,
 )
 from dragoman.text.languages import language_code
 
@@ -28,7 +28,7 @@ class InspectionRequest(Request, kw_only=True):
     subwords: Annotated[
         Count | None, doc("also train a joint subword model of N entries and report its statistics")
     ] = None
-    examples: Annotated[Natural, doc("examples to show for each kind of finding")] = 3
+    examples: Annotated[Unsigned, doc("examples to show for each kind of finding")] = 3
     listing: Annotated[
         str | None,
         doc("list every finding: place, kind, side, detail, source and target, separated by tabs", kind="output"),

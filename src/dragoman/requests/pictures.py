@@ -16,12 +16,12 @@ from dragoman.requests.shared import (
     SEARCH_HEADING,
     Compute,
     CorpusOptions,
-    Natural,
     Quiet,
     Request,
     Rule,
     Run,
     SearchOptions,
+    Unsigned,
     output,
 )
 
@@ -91,7 +91,7 @@ class SearchTreeRequest(Request, kw_only=True):
     run: Run
     text: Annotated[str | None, doc("sentence to translate", metavar="LINE", one_of="sentence")] = None
     input: Annotated[str, doc("text; its first line is translated", one_of="sentence", **INPUT)] = "-"
-    pruned: Annotated[Natural, doc("pruned hypotheses to show at each step, best first")] = 3
+    pruned: Annotated[Unsigned, doc("pruned hypotheses to show at each step, best first")] = 3
     output: Annotated[str, output("the tree")] = "-"
     searching: Annotated[SearchOptions, doc(SEARCH_HEADING)] = SearchOptions()
     general: GENERAL = Compute()
@@ -122,7 +122,7 @@ class MapRequest(Request, kw_only=True):
     ] = None
     side: Annotated[Literal["source", "target"] | None, doc("embedding matrix for --of words (default: source)")] = None
     limit: Annotated[Count, doc("maximum number of texts")] = 2000
-    seed: Annotated[Natural, doc("seed of t-SNE")] = 1
+    seed: Annotated[Unsigned, doc("seed of t-SNE")] = 1
     output: Annotated[
         tuple[str, ...],
         doc("file to write: .html, .svg, .png or .tsv; may be repeated", short="-o", repeat=True, kind="output"),

@@ -14,10 +14,10 @@ from dragoman.requests.shared import (
     NBEST,
     PRINTED,
     Compute,
-    Natural,
     Quiet,
     Request,
     Rule,
+    Unsigned,
     given,
     is_given,
     lacking,
@@ -169,8 +169,8 @@ class TuningRequest(Request, kw_only=True):
     metric: Annotated[MetricName, doc("metric to maximise")] = "bleu"
     initial_weights: Annotated[str | None, doc("weights to start from, 0 for missing features (default: equal)")] = None
     runs: Annotated[Count, doc("number of runs with different seeds")] = 3
-    restarts: Annotated[Natural | None, doc("random restarts per run of mert (default: 20)")] = None
-    seed: Annotated[Natural, doc("seed of the first run")] = 1
+    restarts: Annotated[Unsigned | None, doc("random restarts per run of mert (default: 20)")] = None
+    seed: Annotated[Unsigned, doc("seed of the first run")] = 1
     test: Annotated[
         str | None, doc("n-best list of a test set, to score the weights of each run on", metavar="NBEST")
     ] = None

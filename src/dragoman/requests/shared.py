@@ -84,8 +84,8 @@ def output(what: str) -> Meta:
 
 Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
 Threads = Annotated[int, Meta(ge=1, le=1024)]
-Natural = Annotated[int, Meta(ge=0, le=2**32 - 1)]
-"""Also the seeds of all generators."""
+Unsigned = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+"""A whole number of 32 bits, as the seeds of all generators are."""
 
 
 def too_many_files(name: str) -> Rule:

@@ -15,10 +15,10 @@ from dragoman.requests.shared import (
     Corpora,
     CorpusOptions,
     Input,
-    Natural,
     Quiet,
     Request,
     Rule,
+    Unsigned,
     output,
 )
 
@@ -49,7 +49,7 @@ class SystemModels(Section):
     order: Annotated[int, Meta(ge=2, le=6), doc("order of the n-gram language model, 2 to 6")] = 5  # what KenLM reads
     monolingual: Annotated[tuple[str, ...], doc("additional target-language text for the language model")] = ()
     distortion_limit: Annotated[
-        Natural, doc("distortion limit of the decoder, in words; the value is written to moses.ini")
+        Unsigned, doc("distortion limit of the decoder, in words; the value is written to moses.ini")
     ] = DISTORTION_LIMIT
 
 
@@ -97,8 +97,8 @@ class SystemTuning(Section):
     initial_weights: Annotated[str | None, doc("weights to start from (default: the weights of the system)")] = None
     iterations: Annotated[Count, doc("maximum number of MERT iterations; each translates the development set")] = 6
     nbest: Annotated[Count, doc("translations per sentence")] = 100
-    restarts: Annotated[Natural, doc("random restarts per iteration, in addition to the current weights")] = 4
-    seed: Annotated[Natural, doc("seed of the random restarts")] = 1
+    restarts: Annotated[Unsigned, doc("random restarts per iteration, in addition to the current weights")] = 4
+    seed: Annotated[Unsigned, doc("seed of the random restarts")] = 1
 
 
 class SystemTuningRequest(Request, kw_only=True):
