@@ -21,6 +21,9 @@ from dragoman.errors import ConfigError
 DeviceName = Literal["auto", "cpu", "cuda"]
 """Where a model runs; auto: the GPU if there is one."""
 
+MAX_THREADS = 1024
+"""The largest number of CPU threads that a user may give."""
+
 try:
     import fcntl
 except ImportError:

@@ -10,14 +10,15 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 import pytest
 
 from dragoman.cli.main import VERBS
-from dragoman.cli.shared.parsing import Parser, threads
+from dragoman.cli.shared.parsing import Parser
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import keys_of
 from dragoman.errors import ConfigError, InputError
+from dragoman.systems import MAX_THREADS
 from dragoman.translation import translator as module
 from dragoman.translation.length_batching import WorkerThreads
-from dragoman.translation.options import ELSEWHERE, MAX_THREADS, OPTIONS, TranslationOptions
+from dragoman.translation.options import ELSEWHERE, OPTIONS, TranslationOptions
 from dragoman.translation.translator import Translator
 from dragoman.translation_memory.memory import Memory
 
@@ -208,9 +209,11 @@ def test_threads_are_those_of_the_call(toy_engine, monkeypatch):
 
 
 def test_a_number_of_threads_has_the_same_limit_on_the_command_line():
-    assert threads(str(MAX_THREADS)) == MAX_THREADS
-    with pytest.raises(argparse.ArgumentTypeError):
-        threads(str(MAX_THREADS + 1))
+    parser = Parser(prog="dragoman translate", description="")
+    VERBS["translate"].add_options(parser)
+    assert parser.parse(["RUN", "--threads", str(MAX_THREADS)]).threads == MAX_THREADS
+    with pytest.raises(ConfigError, match="at most 1,024"):
+        parser.parse(["RUN", "--threads", str(MAX_THREADS + 1)])
 
 
 def test_options_have_the_names_of_the_command_and_the_types_of_the_schema():

@@ -15,7 +15,7 @@ from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Combination, SearchConfig
 from dragoman.config.section import Positive, Section, doc, keys_of
 from dragoman.errors import OptionError
-from dragoman.systems import DeviceName
+from dragoman.systems import MAX_THREADS, DeviceName
 
 Values = Mapping[str, Any]
 """The values of options by name; what is left out is not given."""
@@ -83,7 +83,7 @@ def output(what: str) -> Meta:
 
 
 Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
-Threads = Annotated[int, Meta(ge=1, le=1024)]
+Threads = Annotated[int, Meta(ge=1, le=MAX_THREADS)]
 Unsigned = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 """A whole number of 32 bits, as the seeds of all generators are."""
 

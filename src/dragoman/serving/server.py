@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from dragoman.errors import ConfigError
+from dragoman.requests.serving import ServingRequest
 from dragoman.serving.application import create_app
 from dragoman.serving.key_file import KeyFile
 from dragoman.serving.learning import LearningModel, start_learning
@@ -24,7 +24,7 @@ from dragoman.serving.memories import read_memories
 from dragoman.serving.models import LanguagePair, Models, ServedFolder
 from dragoman.serving.origins import host_name
 from dragoman.serving.settings import Settings
-from dragoman.systems import ENDING_SIGNALS, DeviceName, raise_open_files_limit
+from dragoman.systems import ENDING_SIGNALS, processors, raise_open_files_limit
 from dragoman.translation_memory.memory import LayeredMemory, Memory
 
 HEADER_SECONDS = 10.0
@@ -49,44 +49,33 @@ _TOO_SLOW = (
 )
 
 
-def serve_folders(
-    names: Sequence[str],
-    settings: Settings,
-    host: str,
-    port: int,
-    *,
-    api_keys: str | None = None,
-    memories: Sequence[Sequence[str]] = (),
-    learn: bool = False,
-    device: DeviceName = "auto",
-    preload: bool = False,
-    quiet: bool = False,
-) -> None:
+def serve_folders(request: ServingRequest) -> None:
     """Serve the models of folders until a signal.
-
-    Args:
-        names: folders, each alone or as SOURCE:TARGET=FOLDER.
-        settings: all but the keys, which are those of the file `api_keys`.
-        memories: as for `read_memories`.
-        learn: accept corrections, and learn from them.
-        quiet: log errors only.
 
     Raises:
         ConfigError, InputError, RunError: as for `serve`, `KeyFile`, `read_memories`, `start_learning` and `Models`.
     """
-    folders = [ServedFolder.named(name) for name in names]
-    settings = replace(settings, host_names=tuple(map(host_name, settings.host_names)))
-    if api_keys is not None:
-        key_file = KeyFile(api_keys)
-        settings = replace(settings, keys=key_file.keys, key_file=key_file)
-    given = read_memories(memories, folders)
-    learning = start_learning(folders, device) if learn else {}
-    kept: dict[LanguagePair, Memory] = {**given}
+    folders = [ServedFolder.named(name) for name in request.folders]
+    address, wanted, access, device = request.address, request.models, request.access, request.general.device
+    key_file = None if access.api_keys is None else KeyFile(access.api_keys)
+    settings = Settings(
+        threads=request.general.threads or processors(),
+        budget=None if wanted.keep_loaded is None else wanted.keep_loaded * 10**6,
+        keys=None if key_file is None else key_file.keys,
+        key_file=key_file,
+        cors_origins=address.cors,
+        host_names=tuple(map(host_name, address.host_name)),
+        trusted_proxies=address.trusted_proxy,
+        **access.limits.values(),
+    )
+    given = read_memories(wanted.memory, folders)
+    learning = start_learning(folders, device) if wanted.learn else {}
+    memories: dict[LanguagePair, Memory] = {**given}
     for pair, model in learning.items():
-        kept[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
-    models = Models(folders, threads=settings.threads, budget=settings.budget, device=device, memories=kept)
-    configure(quiet=quiet)
-    serve(models, settings, host, port, learning=learning, preload=preload)
+        memories[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
+    models = Models(folders, threads=settings.threads, budget=settings.budget, device=device, memories=memories)
+    configure(quiet=request.general.quiet)
+    serve(models, settings, address.host, address.port, learning=learning, preload=wanted.preload)
 
 
 def serve(

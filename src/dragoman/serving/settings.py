@@ -1,10 +1,11 @@
-"""Limits of the server and their defaults; help texts and documentation are about these."""
+"""Settings of a server."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dragoman.requests.serving import ServerLimits
 from dragoman.serving.key_file import KeyFile, KeyRights
 
 MAX_ALTERNATIVES = 10
@@ -12,6 +13,8 @@ MAX_ALTERNATIVES = 10
 MAX_BEAM = 50
 GRACE_SECONDS = 30.0
 """Time for what neither receiving a request nor answering it counts."""
+
+_LIMITS = ServerLimits()
 
 
 @dataclass(frozen=True)
@@ -22,17 +25,17 @@ class Settings:
     """Batches that are computed at once."""
     budget: int | None = None
     """Bytes of models, as their files have them, that are kept loaded; None for no limit."""
-    max_waiting: int = 2000
+    max_waiting: int = _LIMITS.max_waiting
     """Sentences that wait, of each request at most 100 counted; a request that finds as many is refused with 503."""
-    max_characters: int = 20_000
+    max_characters: int = _LIMITS.max_characters
     """Characters of one text."""
-    max_texts: int = 1000
+    max_texts: int = _LIMITS.max_texts
     """Texts of one request."""
-    max_body: int = 4 << 20
+    max_body: int = _LIMITS.max_body
     """Bytes of a request."""
-    body_seconds: float = 30.0
+    body_seconds: float = _LIMITS.body_seconds
     """The longest time in which a client sends its request."""
-    request_seconds: float = 120.0
+    request_seconds: float = _LIMITS.request_seconds
     """The longest time in which a request is answered."""
     requests_per_minute: int | None = None
     """Texts a minute for each address; None for no limit."""

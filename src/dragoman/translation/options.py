@@ -17,6 +17,7 @@ from dragoman.corpora.pairs import GivenCorpora
 from dragoman.errors import ConfigError, OptionError, did_you_mean
 from dragoman.requests.shared import refuse
 from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES, UnknownRule
+from dragoman.systems import MAX_THREADS
 
 if TYPE_CHECKING:
     from dragoman.translation_memory.memory import Memory
@@ -65,9 +66,6 @@ class TranslationOptions(TypedDict, total=False):
     threads: int
     """CPU threads of a translation."""
 
-
-MAX_THREADS = 1024
-"""As on the command line."""
 
 OPTIONS = tuple(TranslationOptions.__annotations__)
 

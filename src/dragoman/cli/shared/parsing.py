@@ -114,11 +114,6 @@ def bounded(
     return lambda text: _number(text, kind, allowed, fits)
 
 
-positive_int = bounded(int, minimum=1, maximum=10**9)
-threads = bounded(int, minimum=1, maximum=1024)
-positive_float = bounded(float, above=0)
-
-
 def output_file(name: str) -> str:
     """The type of every option that names a file to write; the command refuses to read such a file (see `inputs`)."""
     return name
