@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.main import VERBS, RequestVerb, find_verb
+from dragoman.cli.main import VERBS, find_verb
 from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
@@ -69,9 +69,8 @@ def _parse(command: str, *, complete: bool) -> None:
         if not complete and "expected at least one argument" in str(error):
             return
         raise
-    verb = VERBS[name]
-    if isinstance(verb, RequestVerb) and not partial:
-        verb.request(options)
+    if not partial:
+        VERBS[name].request(options)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -210,20 +210,23 @@ def test_a_metric(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Print
 # A verb --------------------------------------------------------------------------------------------------------------
 
 SHOUT = """
-from dragoman.cli.shared.options import add_general_options
+from typing import Annotated
+
+from dragoman.config.section import doc
+from dragoman.requests.shared import PRINTED, Quiet, Request
+from dragoman.text.lines import read_lines
 
 SUMMARY = "write lines in capitals"
 DESCRIPTION = "Writes each line of a file in capitals."
 EXAMPLES = ("dragoman shout lines.txt",)
+REQUEST = "dragoman.cli.shout.ShoutRequest"  # in one module here: the request, the verb and what it does
 
-def add_options(parser):
-    parser.add_argument("file", metavar="FILE", help="text")
-    add_general_options(parser, device=False)
+class ShoutRequest(Request, kw_only=True):
+    file: Annotated[str, doc("text", positional=True)]
+    general: PRINTED = Quiet()
 
-def run(options):
-    from dragoman.text.lines import read_lines
-
-    for line in read_lines(options.file):
+def run(request):
+    for line in read_lines(request.file):
         print(line.upper())
 """
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, output_file, output_folder
+
+if TYPE_CHECKING:
+    from dragoman.requests.installation import CompletionRequest
 
 SUMMARY = "print a script that lets a shell complete commands, options and file names"
 DESCRIPTION = (
@@ -25,14 +27,10 @@ EXAMPLES = (
 _FILES = (None, Path, output_file, output_folder)
 """Types of values that can be files: all that is checked as neither a number nor a name."""
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `completion`."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
-    add_general_options(parser, device=False)
+REQUEST = "dragoman.requests.installation.CompletionRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: CompletionRequest) -> None:
     """Print the script."""
     import shtab
 
@@ -54,4 +52,4 @@ def run(options: argparse.Namespace) -> None:
                 action.choices = preset_names()
             elif action.nargs != 0 and action.choices is None and action.type in _FILES:
                 vars(action)["complete"] = shtab.FILE
-    print(shtab.complete(root, options.shell))
+    print(shtab.complete(root, request.shell))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dragoman
-from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, bounded
+
+if TYPE_CHECKING:
+    from dragoman.requests.installation import DoctorRequest
 
 SUMMARY = "show what is installed, what is missing, and how fast this machine is"
 DESCRIPTION = (
@@ -20,26 +20,15 @@ DESCRIPTION = (
 )
 EXAMPLES = ("dragoman doctor", "dragoman doctor --json > doctor.json", "dragoman doctor --seconds 0")
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `doctor`."""
-    parser.add_argument(
-        "--seconds",
-        type=bounded(float, minimum=0, maximum=600),
-        default=5.0,
-        metavar="N",
-        help="time for training, and again for translation; 0: no speed is measured",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_general_options(parser)
+REQUEST = "dragoman.requests.installation.DoctorRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: DoctorRequest) -> None:
     """Look, measure and print."""
     from dragoman.workflows.installation import examine
 
-    report = {"dragoman": dragoman.__version__, **examine(options.seconds, options.device, options.threads)}
-    print(json.dumps(report, indent=1) if options.json else "\n".join(_lines(report)))
+    report = {"dragoman": dragoman.__version__, **examine(request)}
+    print(json.dumps(report, indent=1) if request.json else "\n".join(_lines(report)))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:

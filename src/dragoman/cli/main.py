@@ -15,11 +15,11 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import dragoman
 from dragoman.cli.shared.failures import printed_once_under_torchrun, resources_checked
-from dragoman.cli.shared.parsing import Parser, Verb, spelt
+from dragoman.cli.shared.parsing import Parser, spelt
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
 from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
 from dragoman.inputs import inputs_protected
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from dragoman.requests.shared import Request
 
 
-class RequestVerb:
-    """A verb whose module has a `REQUEST`, the dotted name of one, and a function that takes it: `run`, or the one that
-    `RUN` names."""
+class Verb:
+    """A verb: its module has a `REQUEST`, the dotted name of one, and a function that takes it: `run`, or the one that
+    `RUN` names. Importing the module is cheap."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
         self.SUMMARY: str = module.SUMMARY
+        """One line for the list of verbs."""
         self.DESCRIPTION: str = module.DESCRIPTION
+        """The description at the head of its help."""
         self.EXAMPLES: Sequence[str] = module.EXAMPLES
 
     @property
@@ -84,10 +86,8 @@ class Verbs(Mapping[str, Verb]):
 
     def __getitem__(self, name: str) -> Verb:
         path, _, member = self._modules[name].partition(":")
-        found = importlib.import_module(f"dragoman.cli.{path}")
-        if member:
-            found = getattr(found, member)
-        return RequestVerb(found) if hasattr(found, "REQUEST") else cast(Verb, found)
+        module = importlib.import_module(f"dragoman.cli.{path}")
+        return Verb(getattr(module, member) if member else module)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser
+if TYPE_CHECKING:
+    from dragoman.requests.installation import PresetsRequest
 
 SUMMARY = "list the presets"
 DESCRIPTION = (
@@ -14,13 +14,10 @@ DESCRIPTION = (
 )
 EXAMPLES = ("dragoman presets", "dragoman describe bahdanau2015", "dragoman config standard > mine.yaml")
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `presets`."""
-    add_general_options(parser, device=False)
+REQUEST = "dragoman.requests.installation.PresetsRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: PresetsRequest) -> None:
     """Print one line per preset, with a blank line between papers."""
     from dragoman.config.presets import families, preset_title
 

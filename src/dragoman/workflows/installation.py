@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
-from dragoman.systems import DeviceName, machine_memory, processor, processors
+from dragoman.requests.installation import DoctorRequest
+from dragoman.systems import machine_memory, processor, processors
 
 BRINGS = {
     "evaluate": "BLEU, chrF and TER, reports, heat maps, without torch: evaluate, heatmap",
@@ -60,10 +61,10 @@ def extras() -> list[Extra]:
     ]
 
 
-def examine(seconds: float, device: DeviceName = "auto", threads: int | None = None) -> dict[str, Any]:
+def examine(request: DoctorRequest) -> dict[str, Any]:
     """What is installed and what this machine has, as the JSON output of `dragoman doctor` has it.
 
-    `seconds` are those of each measurement of its speed; 0: none. Without torch there is none.
+    Its speed is not measured without torch, nor in no seconds.
 
     Raises:
         ConfigError: a GPU is requested but not available.
@@ -84,12 +85,12 @@ def examine(seconds: float, device: DeviceName = "auto", threads: int | None = N
         "extras": [asdict(extra) for extra in extras()],
         "speed": None,
     }
-    if seconds and report["packages"].get("torch"):
+    if request.seconds and report["packages"].get("torch"):
         from dragoman.model.devices import set_threads
         from dragoman.workflows.speed import measure_speed
 
-        set_threads(threads)
-        report["speed"] = asdict(measure_speed(seconds, device))
+        set_threads(request.general.threads)
+        report["speed"] = asdict(measure_speed(request.seconds, request.general.device))
     return report
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, TypeVar
 
 from dragoman.errors import ConfigError, did_you_mean
 
@@ -72,22 +72,6 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
             default in (None, False, "", argparse.SUPPRESS) or default == [] or "(default" in (action.help or "")
         )
         return action.help if is_stated else f"{action.help} (default: %(default)s)"
-
-
-class Verb(Protocol):
-    """A module of this package that is one verb of the command; importing it is cheap, `run` imports what it needs."""
-
-    SUMMARY: str
-    """One line for the list of verbs."""
-    DESCRIPTION: str
-    """The description at the head of its help."""
-    EXAMPLES: Sequence[str]
-
-    def add_options(self, parser: Parser) -> None:
-        """Declare the verb's options."""
-
-    def run(self, options: argparse.Namespace) -> None:
-        """Run the verb."""
 
 
 def spelt(name: str) -> str:
