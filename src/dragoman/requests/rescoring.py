@@ -17,6 +17,7 @@ from dragoman.requests.shared import (
     Quiet,
     Request,
     Rule,
+    TokenisedReferences,
     Unsigned,
     given,
     is_given,
@@ -162,9 +163,7 @@ class TuningRequest(Request, kw_only=True):
     """Weights for the features of n-best lists."""
 
     nbest: Annotated[tuple[str, ...], doc(f"{NBEST}s; {COMPRESSION}", metavar="NBEST", positional=True)]
-    reference: Annotated[
-        tuple[str, ...], doc("reference translations, tokenised; several files for several references", metavar="REF")
-    ]
+    reference: TokenisedReferences
     method: Annotated[Literal["mert", "mira", "pro"], doc("tuning algorithm")] = "mert"
     metric: Annotated[MetricName, doc("metric to maximise")] = "bleu"
     initial_weights: Annotated[str | None, doc("weights to start from, 0 for missing features (default: equal)")] = None

@@ -73,6 +73,10 @@ Runs = Annotated[
     tuple[str, ...], doc("run folder or exported folder; several form an ensemble", metavar="RUN", positional=True)
 ]
 Pairs = Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", positional=True)]
+TokenisedReferences = Annotated[
+    tuple[str, ...],
+    doc("reference translations, tokenised; several files for several references", metavar="REF"),
+]
 Corpora = tuple[tuple[str, ...], ...]
 INPUT = {"metavar": "FILE", "short": "-i"}
 

@@ -18,6 +18,7 @@ from dragoman.requests.shared import (
     Quiet,
     Request,
     Rule,
+    TokenisedReferences,
     Unsigned,
     output,
 )
@@ -106,9 +107,7 @@ class SystemTuningRequest(Request, kw_only=True):
 
     system: System
     source: Annotated[str, doc("source side of the development set", metavar="SRC")]
-    reference: Annotated[
-        tuple[str, ...], doc("reference translations, tokenised; several files for several references", metavar="REF")
-    ]
+    reference: TokenisedReferences
     output: Annotated[
         str | None,
         doc("write the weights to this file (default: into the moses.ini of the system)", short="-o", kind="output"),
