@@ -33,6 +33,7 @@ from dragoman.model.scores import Energies
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import open_run
 from dragoman.text.vocabulary import SPECIALS
+from dragoman.workflows import test_sets  # noqa: F401 (first imported while a test replaces what it imports, it keeps that)
 
 from .conftest import Corpus
 
