@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dragoman.requests.installation import DoctorRequest
 from dragoman.systems import machine_memory, processor, processors
+
+if TYPE_CHECKING:  # `dragoman --version` starts without msgspec
+    from dragoman.requests.installation import DoctorRequest
 
 BRINGS = {
     "evaluate": "BLEU, chrF and TER, reports, heat maps, without torch: evaluate, heatmap",
