@@ -71,13 +71,21 @@ done
 
 [ -e "$DIR/commit" ] || git -C "$BENCH" rev-parse HEAD >"$DIR/commit"
 
+FORGET_SAMPLES='
+import json, pathlib, sys
+for path in pathlib.Path(sys.argv[1]).glob("*/result.json"):  # sentences of the corpora are not ours to publish
+    result = json.loads(path.read_text(encoding="utf-8"))
+    if result["samples"]:
+        path.write_text(json.dumps({**result, "samples": []}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+'
 keep() { # copies what pages are made of
     mkdir -p "$KEPT"
     tar -C "$DIR" -c --exclude='*.safetensors' --exclude=checkpoints --exclude=text --exclude=data --exclude=tensorboard \
         --exclude=./sentences --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
         --exclude=result.md --exclude='*.links' --exclude='*.dictionary' --exclude=steps/{links,dictionary}-*.json \
-        --exclude='.*.lock' . |
+        --exclude='.*.lock' --exclude='*heatmaps*' . |
         tar -C "$KEPT" -x
+    python - "$KEPT" <<<"$FORGET_SAMPLES"
     find "$KEPT" -name log.jsonl -exec sed -i '/"kind": "validation"/!d' {} +
     find "$KEPT" -name result.json -exec sed -i "s|$DATA/|DATA/|g; s|--out $DIR|--out DIR|g; s|$DIR/|DIR/|g" {} +
 }

@@ -26,12 +26,10 @@ from dragoman.reproduction.decisions import LEAST_SEEDS, METRICS, Verdict
 from dragoman.reproduction.experiment import Experiment, experiment_names, load_experiment
 from dragoman.reproduction.page import (
     HALF,
-    images_of_heat_maps,
     markdown_table,
     models_table,
     phrases_table,
     rows_not_run,
-    sample_table,
     scores_table,
     test_sets_table,
 )
@@ -49,6 +47,18 @@ LARGER_TEXT = ("luong2015-reversal", "sutskever2014-reversal")
 """Experiments that repeat rows of others for a corpus larger than the one here."""
 EARLIER = "9f638f7"
 """The commit that still has the results of the runs before this one."""
+PICTURES = {
+    "bahdanau2015-figure3": [
+        (f"The weights of RNNsearch-50 for sentence {number}", f"bahdanau2015-figure-3-{number}.png")
+        for number in range(1, 5)
+    ]
+}
+"""Titles and files of pictures in docs/images; they have sentences of our own."""
+OWN_SENTENCES = (
+    "These sentences are our own, and their translations the model's "
+    "([`bench/heat_map_pictures.py`](../../../bench/heat_map_pictures.py)), for those of the corpora are not ours to "
+    "publish. The page that `dragoman reproduce` writes has those:"
+)
 NOT_RUN = "not run yet"
 NOT_DECIDED = "not decided"
 VERDICT = 4
@@ -210,7 +220,7 @@ def paper_page(paper: str, results: Results, differs: Mapping[str, Sequence[str]
 
 
 def section(result: Result, results: Results) -> list[str]:
-    """The section of an experiment: tables, figures, heat maps, facts of the trainings.
+    """The section of an experiment: tables, figures, pictures, facts of the trainings.
 
     Rows and trainings that it has from the one that it is based on are not repeated.
     """
@@ -219,13 +229,11 @@ def section(result: Result, results: Results) -> list[str]:
     tables = []
     if before is None or not set(result["shown"]) <= set(before["shown"]):
         tables = [markdown_table(with_seeds(result)), wrapped(rows_not_run(result))]
-        if result["corpus"].get("test sets"):
+        if result["corpus"].get("test sets") and "BLEU" in " ".join(result["metrics"].values()):
             tables.append(markdown_table(each_test_set(result)))
     budget, corpus = result["budget"], result["corpus"]
     source = f"../../../bench/results/reproduction/{folder.name}/{result['experiment']}"
     title = str(result["title"]).partition(": ")[0].removeprefix(result["paper"]).strip(" ,") or result["item"]
-    files = {name: f"{name.replace('/', '-').removesuffix('.svg')}.svg" for name in _pictures(result)}
-    kept = {name: f"{source}/{file}" for name, file in files.items() if (folder / result["experiment"] / file).exists()}
     seeds = max(_seeds(result["systems"][name]) for name in result["shown"])
     few = f" Fewer than {LEAST_SEEDS} seeds decide nothing." if seeds < LEAST_SEEDS else ""
     blocks = [
@@ -237,12 +245,13 @@ def section(result: Result, results: Results) -> list[str]:
         *tables,
     ]
     for name, figure in result["figures"].items():
-        if name in kept:
-            blocks.append(f"![{figure['title']}]({kept[name]})")
+        if (folder / result["experiment"] / f"{name}.svg").exists():
+            blocks.append(f"![{figure['title']}]({source}/{name}.svg)")
     blocks += [markdown_table(phrases_table(phrases)) for phrases in result["phrases"].values() if phrases]
-    blocks += [markdown_table(sample_table(sample)) for sample in result["samples"] if sample["translations"]]
-    for model, pictures in images_of_heat_maps(result, kept).items():
-        blocks += [f"![Alignment weights of {model}]({picture})" for picture in pictures]
+    for title, picture in PICTURES.get(result["experiment"], ()):
+        blocks.append(f"![{title}](../../images/{picture})")
+    if result["experiment"] in PICTURES:
+        blocks.append(wrapped(OWN_SENTENCES))
     return [*blocks, wrapped(result["note"]), *trainings(result, before)]
 
 
@@ -400,10 +409,6 @@ def wrapped(text: str, first: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _pictures(result: Result) -> list[str]:
-    return [*result["figures"], *(path for maps in result["heat maps"].values() for path in maps)]
 
 
 def _seeds(system: Mapping[str, Any]) -> int:

@@ -124,7 +124,7 @@ def test_what_has_not_run_takes_a_line_and_not_a_table(program: ModuleType, tmp_
 
 def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType, tmp_path: Path) -> None:
     _keep(tmp_path, _result("luong2015-table1", ["base", "reverse"], 1, 1.3, "not decided at this size"))
-    (tmp_path / "luong2015-table1" / "systems-m-seed1.heatmaps-3.svg").touch()
+    (tmp_path / "luong2015-table1" / "figure-5.svg").touch()
     pages = program.pages(tmp_path, tmp_path / "second")
     first, page = pages[program.PAGE], pages[program.PAGE.with_suffix("") / "luong2015.md"]
     assert _row(first, "2 ")[2:] == ["+4.42; +1.3", "-; +1.3", "not decided: rows are missing", "as large"]
@@ -135,9 +135,11 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     assert "seeds decide nothing" in page
     assert "Not run yet: + dropout; " in page
     assert "BLEU, a (30)" in page
-    assert "| base | A C |" in page
-    assert page.count("![") == 1  # the heat map; the figure has not been kept
-    assert f"/{tmp_path.name}/luong2015-table1/systems-m-seed1.heatmaps-3.svg)" in page
+    assert "A C" not in page  # a sentence of the corpora
+    assert page.count("![") == 1
+    assert (
+        f"![Learning curves](../../../bench/results/reproduction/{tmp_path.name}/luong2015-table1/figure-5.svg)" in page
+    )
     assert "| base | 9,000 | 7.50 | 40.2 | 22.20 |" in page
     assert "Trained on: A, 2 cores, Linux." in page
 
