@@ -47,7 +47,7 @@ def _modules() -> dict[str, Path]:
 def _imported(path: Path) -> list[tuple[int, str]]:
     """(line, full dotted name) of everything a file imports, also inside functions and for type checking.
 
-    So is what `REQUEST` and `RUN` of a verb name.
+    So are the requests and functions that verbs name.
     """
     found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -57,8 +57,12 @@ def _imported(path: Path) -> list[tuple[int, str]]:
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             assert node.module is not None
             found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
-        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("REQUEST", "RUN"):
-            found.append((node.lineno, ast.literal_eval(node.value)))
+        elif (
+            isinstance(node, ast.Constant)
+            and re.fullmatch(r"dragoman(\.\w+)+", str(node.value))
+            and "cli" in path.parts
+        ):
+            found.append((node.lineno, str(node.value)))
     return found
 
 

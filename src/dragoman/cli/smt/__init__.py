@@ -1,1 +1,0 @@
-"""The verbs of the phrase-based translator: `dragoman smt train`, `tune`, `translate`, `nbest`."""
