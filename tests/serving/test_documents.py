@@ -103,7 +103,10 @@ def _form(kind: str) -> Callable[[bytes], object]:
 
 
 def _grows_linearly(make: Callable[[int], object], read: Callable[..., object], size: int) -> bool:
-    """Whether four times the size takes less than nine times as long: in quadratic time it takes sixteen times."""
+    """Whether four times the size takes less than nine times as long: in quadratic time it takes sixteen times.
+
+    Measured up to four times, for another process can slow a single measurement by more than this.
+    """
 
     def seconds(size: int) -> float:
         content = make(size)
@@ -112,7 +115,7 @@ def _grows_linearly(make: Callable[[int], object], read: Callable[..., object], 
         return time.process_time() - began
 
     read(make(100))  # what is loaded and compiled once
-    return min(seconds(4 * size) for _ in range(2)) < 9 * min(seconds(size) for _ in range(3)) + 0.05
+    return any(min(seconds(4 * size) for _ in range(2)) < 9 * seconds(size) + 0.05 for _ in range(4))
 
 
 @pytest.mark.slow
