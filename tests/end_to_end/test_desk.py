@@ -455,6 +455,11 @@ def _corrections(server: Server) -> list[dict[str, Any]]:
         return list(json.load(answer)["corrections"])
 
 
+def _changes_corrections(method: str) -> Callable[[playwright.Response], bool]:
+    """Tell the answer to a change of the corrections from the translations asked for meanwhile."""
+    return lambda response: response.request.method == method and "/v1/corrections" in response.url
+
+
 def test_a_server_learns_from_the_desk(show: Open, run_folder: Path, tmp_path: Path) -> None:
     run = shutil.copytree(run_folder, tmp_path / "run")
     learning = start_server(f"de:en={run}", "--learn")
@@ -468,10 +473,10 @@ def test_a_server_learns_from_the_desk(show: Open, run_folder: Path, tmp_path: P
         expect(page.locator("#matches button")).to_have_count(1)
         [correction] = _corrections(learning)
         assert correction == {"number": 1, "text": "ab c", "translation": "DEAF", "state": "learnt"}
-        with page.expect_response(lambda response: response.request.method == "DELETE"):
+        with page.expect_response(_changes_corrections("DELETE")):
             page.click("#undo")
         assert _corrections(learning) == []
-        with page.expect_response(lambda response: response.request.method == "POST"):
+        with page.expect_response(_changes_corrections("POST")):
             page.click("#redo")
         assert len(_corrections(learning)) == 1
         page.locator(".row-target").nth(2).click()
