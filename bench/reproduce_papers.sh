@@ -117,6 +117,6 @@ every luong2015-table1 luong2015-figures5-6 luong2015-phrase-based luong2015-tab
 for experiment in sutskever2014-table1 sutskever2014-figure2 sutskever2014-figure3 sutskever2014-table2; do
     [ "$most" -lt 3 ] || reproduce "$experiment" 5
 done
-every cho2014-tables2-3 cho2014-figures4-5 luong2015-table4 luong2015-table2 sutskever2014-depth luong2015-table3
+every luong2015-dropout cho2014-tables2-3 cho2014-figures4-5 luong2015-table4 luong2015-table2 sutskever2014-depth luong2015-table3
 [ "${TOKENS:-1024}" -ne 1024 ] || python "$BENCH/reproduction_page.py"
 [ "$ONLY_PAGES" ] || [ ${#UNFINISHED[@]} -eq 0 ] || { echo "without all of their values: ${UNFINISHED[*]}" >&2; exit 2; }

@@ -299,7 +299,7 @@ def claims(results: Results) -> tuple[str, str]:
                 rows.append([claim["claim"], place, *effects_of(results, f"{name}/{key}"), verdict, size_of([claim])])
     missing = [one for one in results.experiments.values() if one.name not in results.found]
     verdicts[NOT_RUN] += sum(len(one.claims) for one in missing)
-    left = [f"{one.name} ({len(one.claims)})" for one in missing]
+    left = [f"{one.name} ({len(one.claims)})" for one in missing if one.claims]
     left += [
         f"{name} ({count} of {len(result['claims'])})"
         for name, result in results.found.items()

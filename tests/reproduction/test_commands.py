@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -64,6 +65,16 @@ def test_models_of_phrase_pairs_get_the_table_and_language_models_their_scaled_s
     )
     assert "model.embedding=66 model.feed_forward.layers=[197, 131]" in cslm
     assert cslm.endswith("training.seed=2 training.updates=800")
+
+
+def test_a_longer_training_has_its_multiple_of_the_updates_or_of_the_minutes(tmp_path: Path) -> None:
+    plan = _plan("luong2015-dropout", tmp_path)
+    timed = replace(plan, budget=replace(plan.budget, minutes=6))
+    updates, minutes = ({step.name: " ".join(step.command) for step in steps_of(one)} for one in (plan, timed))
+    assert updates["train-dropout-seed1"].endswith("training.updates=800")
+    assert updates["train-dropout-longer-seed1"].endswith("training.updates=1333")
+    assert "--minutes 6 " in minutes["train-dropout-seed1"]
+    assert "--minutes 10.0002 " in minutes["train-dropout-longer-seed1"]
 
 
 def test_fewer_seeds_change_no_command_and_leave_out_the_ensembles_that_need_more(tmp_path: Path) -> None:

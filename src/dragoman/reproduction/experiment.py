@@ -54,6 +54,8 @@ class Model(_Entry):
     """phrase-pairs: the distinct pairs of the phrase table (Cho et al. 2014, section 3.1), of tokenised text."""
     swapped: bool = False
     """Trained from the second language of the corpus to the first."""
+    length: Annotated[float, Meta(gt=0)] = 1.0
+    """Updates (or minutes) of its training, as a multiple of those of the other models."""
 
 
 class NeuralLanguageModel(_Entry):

@@ -75,7 +75,7 @@ def training(plan: Plan, name: str, seed: int) -> Step:
     how = ("--preset", model.preset, "--scale", f"{plan.budget.scale:g}")
     values = {**model_settings(plan.experiment, name), **plan.settings}
     needs = (WRITE_PAIRS,) if model.corpus == "phrase-pairs" else ()
-    return _training(plan, ("train",), how, corpus, values, name, seed, needs)
+    return _training(plan, ("train",), how, corpus, values, name, seed, needs, model.length)
 
 
 def language_model_training(plan: Plan, name: str, seed: int) -> Step:
@@ -94,11 +94,12 @@ def _training(
     name: str,
     seed: int,
     needs: tuple[str, ...] = (),
+    factor: float = 1.0,
 ) -> Step:
-    """Train with settings, whose last are the seed and the length of the training, and the budget."""
+    """Train for `factor` times the budget with settings, whose last are the seed and the length of the training."""
     out, minutes = plan.run(name, seed), plan.budget.minutes
-    budget = ("--minutes", f"{minutes:g}") if minutes else ()
-    length = {"training.seed": seed} | ({} if minutes else {"training.updates": plan.budget.updates})
+    budget = ("--minutes", f"{factor * minutes:g}") if minutes else ()
+    length = {"training.seed": seed} | ({} if minutes else {"training.updates": round(factor * plan.budget.updates)})
     command = (
         *(*verb, *how, "--out", str(out), *corpus, *budget, *THREAD),
         *("--set", *assignments({**values, **length})),
