@@ -13,22 +13,23 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 MAX_UNPACKED = 64 << 20
-"""Bytes that the parts of a file have, unpacked, beyond those of the file; pictures hardly grow."""
+"""Most bytes of the unpacked parts beyond the size of the file; pictures hardly grow."""
 MAX_PARTS = 5000
 MAX_NODES = 1_000_000
 """Tags and attributes of all parts: 300 pages have about half as many."""
 _COMPOUND = b"\xd0\xcf\x11\xe0"
-"""The beginning of files of Office before 2007, and of those with a password."""
+"""The first bytes of Office files from before 2007, and of Office files with a password."""
 
 
 class Archive:
     """The parts of a document."""
 
     def __init__(self, content: bytes, kind: str) -> None:
-        """`kind` of document it should be, for messages.
+        """Read an archive; messages name `kind` as what it should be.
 
         Raises:
-            InputError: it is none, encrypted, damaged, or has too many parts, bytes, tags or attributes.
+            InputError: the content is no archive, is encrypted or damaged, or has too many parts, bytes, tags or
+            attributes.
         """
         self._damaged = InputError(f"the file is not {kind}, or is damaged")
         if content.startswith(_COMPOUND):
@@ -64,17 +65,18 @@ class Archive:
         """The content of a part.
 
         Raises:
-            InputError: there is none.
+            InputError: the archive has no such part.
         """
         if name not in self._parts:
             raise self._damaged
         return self._parts[name]
 
     def xml(self, name: str, roots: Iterable[str] = ()) -> Element:
-        """The outermost element of a part, whose name is one of `roots`, if any are given.
+        """The outermost element of a part; if `roots` are given, its name must be one of them.
 
         Raises:
-            InputError: it is not XML, declares a document type, as no such document does, or has another root.
+            InputError: the part is not XML, has another root, or declares a document type, which these documents never
+            do.
         """
         content = self.part(name)
         try:
@@ -89,7 +91,7 @@ class Archive:
         return root
 
     def written(self, changed: Mapping[str, Element | bytes]) -> bytes:
-        """The file with some parts changed; the others keep their bytes, their places and their times."""
+        """The file with some parts changed; the others keep their bytes, their order and their times."""
         result = io.BytesIO()
         with zipfile.ZipFile(result, "w") as archive:
             for info in self._infos:
@@ -102,14 +104,14 @@ def parsed(content: bytes) -> Element:
     """The outermost element of XML.
 
     Raises:
-        InputError: it is none, or declares entities.
+        InputError: the content is not XML, or declares entities.
     """
     from lxml import etree
 
     try:
         root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False))
     except (etree.XMLSyntaxError, ValueError) as error:
-        reason = getattr(error, "msg", None) or error  # which leaves out that the file has no name here
+        reason = getattr(error, "msg", None) or error  # `msg` leaves out the name of the file, which is not known here
         raise InputError(f"the file is not XML, or is damaged: {reason}") from None
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:
@@ -129,6 +131,6 @@ def serialised(root: Element) -> bytes:
 
 
 def local_name(element: Element) -> str:
-    """The name of an element without its namespace; of a comment nothing."""
+    """The name of an element without its namespace; "" for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""

@@ -22,8 +22,8 @@ _TITLE = re.compile(r"(?P<before><dc:(?:title|description)\b[^>]*>)(?P<text>[^<]
 _LANGUAGE = re.compile(r"(?P<before><dc:language\b[^>]*>)[^<]*")
 
 
-class _Place(NamedTuple):
-    """A text in a part, [start, end) in its characters."""
+class _PartSpan(NamedTuple):
+    """The span of a text, [start, end) in the characters of a part."""
 
     part: str
     start: int
@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 
 
 def read_book(content: bytes, languages: Languages) -> Document:
-    """Read a book; each of its pages is a text, and so is each entry of its table of contents.
+    """Read a book: each page is a text, and so is each entry of the table of contents.
 
     Raises:
         InputError: it cannot be read, is too large, or its pages are encrypted.
@@ -59,48 +59,48 @@ def read_book(content: bytes, languages: Languages) -> Document:
         for name in [package, *kinds]
         if name == package or (kinds[name] in (_PAGES, _CONTENTS) and name in archive.names)
     }
-    places = list(_places(texts, package, kinds))
+    spans = list(_places(texts, package, kinds))
     pages = {name: texts.get(name, "") for name in kinds if kinds[name] == _PAGES}
-    # Each with the part in which it stands, its value and its line.
+    # (part, value, line) of each attribute.
     attributes = [(name, *one) for name, page in pages.items() for one in translated_attributes(page).items()]
 
     def write(translations: list[str]) -> bytes:
         changed: dict[str, list[str]] = {name: [] for name in texts}
         ends = dict.fromkeys(texts, 0)
-        for place, translated in zip(places, translations[: len(places)], strict=True):
-            changed[place.part] += [texts[place.part][ends[place.part] : place.start], translated]
-            ends[place.part] = place.end
+        for span, translated in zip(spans, translations[: len(spans)], strict=True):
+            changed[span.part] += [texts[span.part][ends[span.part] : span.start], translated]
+            ends[span.part] = span.end
         parts = {name: "".join([*own, texts[name][ends[name] :]]) for name, own in changed.items()}
         values: dict[str, dict[str, str]] = {}
-        for (name, value, _), translated in zip(attributes, translations[len(places) :], strict=True):
+        for (name, value, _), translated in zip(attributes, translations[len(spans) :], strict=True):
             values.setdefault(name, {})[value] = translated
         parts |= {name: with_attributes(parts[name], own) for name, own in values.items()}
         if languages.target:
-            parts[package] = _LANGUAGE.sub(lambda found: found["before"] + languages.target, parts[package])
+            parts[package] = _LANGUAGE.sub(lambda match: match["before"] + languages.target, parts[package])
         return archive.written({name: with_language(part, languages).encode() for name, part in parts.items()})
 
     return Document(
         [
-            *(texts[place.part][place.start : place.end] for place in places),
+            *(texts[span.part][span.start : span.end] for span in spans),
             *(escape(value) for _, value, _ in attributes),
         ],
         texts_alone(write),
-        [*(place.part for place in places), *(name for name, _, _ in attributes)],
+        [*(span.part for span in spans), *(name for name, _, _ in attributes)],
         lines=[
-            *(1 + texts[place.part].count("\n", 0, place.start) for place in places),
+            *(1 + texts[span.part].count("\n", 0, span.start) for span in spans),
             *(line for _, _, line in attributes),
         ],
     )
 
 
-def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_Place]:
+def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_PartSpan]:
     for name, text in texts.items():
         if name == package:
-            yield from (_Place(name, *found.span("text")) for found in _TITLE.finditer(text))
+            yield from (_PartSpan(name, *match.span("text")) for match in _TITLE.finditer(text))
         elif kinds[name] == _CONTENTS:
-            yield from (_Place(name, *found.span()) for found in _LABEL.finditer(text))
+            yield from (_PartSpan(name, *match.span()) for match in _LABEL.finditer(text))
         else:
-            yield _Place(name, 0, len(text))
+            yield _PartSpan(name, 0, len(text))
 
 
 def _decoded(content: bytes) -> str:

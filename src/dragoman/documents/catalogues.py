@@ -23,9 +23,9 @@ _CHARSET = re.compile(rb"charset=([\w-]+)")
 
 
 def read_catalogue(content: bytes, languages: Languages) -> Document:
-    """Read a catalogue of gettext; new translations are fuzzy, and of a plural all forms are translated.
+    """Read a gettext catalogue; new translations are fuzzy, and all forms of a plural are translated.
 
-    All lines but those of the new translations stay as they are.
+    All other lines stay as they are.
 
     Raises:
         InputError: it is damaged, or not in the encoding that it names.
@@ -42,7 +42,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     texts: list[str] = []
     places: list[str] = []
     done: list[DoneUnit] = []
-    found: list[tuple[Any, int, int]] = []
+    entries: list[tuple[Any, int, int]] = []
     for entry, start, end in zip(catalogue, starts, starts[1:], strict=False):
         translated = entry.msgstr or next(filter(None, entry.msgstr_plural.values()), "")
         if entry.obsolete or not entry.msgid.strip():
@@ -53,21 +53,21 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
         own = [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
         texts += own
         places += [f"line {start + 1}"] * len(own)
-        found.append((entry, start, end))
+        entries.append((entry, start, end))
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         left = iter(enumerate(translations))
         result: list[str] = []
-        place = 0
-        for entry, start, end in found:
+        position = 0
+        for entry, start, end in entries:
             own = [next(left) for one in (entry.msgid, entry.msgid_plural) if one]
             if all(one.text for _, one in own):
                 is_sure = all(number in confirmed for number, _ in own)
                 filled = _filled(entry, lines[start:end], [one for _, one in own], is_sure=is_sure)
-                result += [*lines[place:start], *filled]
-                place = end
+                result += [*lines[position:start], *filled]
+                position = end
         try:
-            return "".join([*result, *lines[place:]]).encode(encoding)
+            return "".join([*result, *lines[position:]]).encode(encoding)
         except UnicodeEncodeError as error:
             letter = error.object[error.start]
             raise InputError(f"{encoding}, in which the file is, lacks {letter!r}; convert it to UTF-8") from None
@@ -92,7 +92,7 @@ def _text(content: bytes) -> tuple[str, str]:
 
 
 def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_sure: bool) -> Iterator[str]:
-    """The lines of an entry with its translations, which make it fuzzy unless they are sure."""
+    """The lines of an entry with its translations; the entry becomes fuzzy unless they are sure."""
     from polib import POEntry
 
     one, several = as_text(translations[0].text), as_text(translations[-1].text)

@@ -23,8 +23,8 @@ class Languages(NamedTuple):
 class DoneUnit(NamedTuple):
     """A unit of a file of translators that has a translation."""
 
-    place: int
-    """The number of texts before it that have none."""
+    texts_before: int
+    """Texts without a translation that stand before it in the file."""
     source: str
     target: str
 
@@ -35,10 +35,10 @@ class RatedText(NamedTuple):
     text: str
     """As HTML."""
     confidence: float | None
-    """How far it can be trusted, from 0 to 1: that of its worst sentence; None where that is not known."""
+    """The confidence of its worst sentence, from 0 to 1; None where it is not known."""
     matches: Sequence[MemoryMatch] = ()
-    """Pairs of the translation memory that are like it, best first, if it is one sentence; the first is its translation
-    if the score is 1."""
+    """Near matches of the translation memory, best first, if the text is one sentence. If the first has score 1, it is
+    the translation."""
 
 
 class Units(NamedTuple):
@@ -46,25 +46,25 @@ class Units(NamedTuple):
 
     done: list[DoneUnit]
     write: Callable[[list[RatedText], Collection[int]], bytes]
-    """As that of a document, with the numbers of the texts whose translations a person has confirmed. A unit whose
-    translation is empty stays without one."""
+    """As `Document.write`; it also takes the numbers of the texts whose translations a person has confirmed. A unit
+    with an empty translation stays without one."""
 
 
 class Document(NamedTuple):
-    """What is translated of a file."""
+    """The translatable texts of a file."""
 
     texts: list[str]
     """As HTML, in the order of the file."""
     write: Callable[[list[RatedText]], bytes]
-    """The file with as many translated texts in their place."""
+    """Returns the file with translations, one for each text, in the place of the texts."""
     places: list[str]
     """Where each text stands in the file, for messages."""
     units: Units | None = None
     """Only of a file of translators."""
     lines: list[int] | None = None
-    """Where texts have several lines, that of the file in which each begins, from 1."""
+    """The line of the file in which each text begins, from 1; only where texts have several lines."""
     untranslated: Sequence[str] = ()
-    """Where other texts stand, which stay as they are because they cannot be put back, for messages."""
+    """For messages: where texts stand that stay as they are, because a translation cannot be put there."""
     declared: Languages = Languages()
     """The languages that a file of translators names; "" where it names none."""
     is_tracked: bool = False
@@ -72,7 +72,7 @@ class Document(NamedTuple):
 
 
 def texts_alone(write: Callable[[list[str]], bytes]) -> Callable[[list[RatedText]], bytes]:
-    """`Document.write` of kinds that do not say how far a translation can be trusted."""
+    """`Document.write` of kinds that have no room for a confidence."""
     return lambda translations: write([one.text for one in translations])
 
 
@@ -80,7 +80,7 @@ def decoded(content: bytes) -> tuple[str, str]:
     """The text of a file, and the encoding in which it is written again.
 
     Raises:
-        InputError: it is neither UTF-8 nor UTF-16.
+        InputError: the file is neither UTF-8 nor UTF-16.
     """
     marked = content.startswith(codecs.BOM_UTF8)
     encoding = "utf-8-sig" if marked else wide_encoding(content[:4096]) or "utf-8"
@@ -91,14 +91,16 @@ def decoded(content: bytes) -> tuple[str, str]:
 
 
 def line_places(text: str, starts: Iterable[int]) -> list[str]:
-    """For messages, the lines in which these places of a text stand; they are in order."""
-    found: list[str] = []
-    line, place = 1, 0
+    """The lines of these positions in a text, for messages; `starts` must be in order."""
+    places: list[str] = []
+    line, position = 1, 0
     for start in starts:
-        line += text.count("\n", place, start) + text.count("\r", place, start) - text.count("\r\n", place, start)
-        place = start
-        found.append(f"line {line}")
-    return found
+        line += (
+            text.count("\n", position, start) + text.count("\r", position, start) - text.count("\r\n", position, start)
+        )
+        position = start
+        places.append(f"line {line}")
+    return places
 
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -107,7 +109,7 @@ _BREAKS = {"\n": "<br data-line>", "\t": "<br data-tab>"}
 
 
 def as_html(text: str) -> str:
-    """Text of a program or a cell, in which there may be tags, as HTML whose line breaks and tabs divide it."""
+    """Text of a program or a cell as HTML: its tags stay tags, its line breaks and tabs divide it."""
     escaped = text.replace("&", "&amp;")
     pieces = _TAG.split(escaped)
     tags = [*_TAG.findall(escaped), ""]

@@ -1,8 +1,8 @@
-"""Documents by their kinds: their texts, and the same documents with translations in the place of these.
+"""Documents of all kinds: their texts, and the same documents with translations in the place of the texts.
 
-A kind is a function that reads the content of a file. What it returns has the texts as HTML, so that one code finds
-their sentences and puts inline elements around the words that translate theirs (`markup`), and writes the file.
-Nothing but these texts changes.
+Each kind has a function that reads the content of a file. It returns the texts as HTML, and a function that writes the
+file with other texts; nothing else changes. As all texts are HTML, `markup` finds the sentences of all kinds and puts
+inline elements around the words that translate theirs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KINDS = {
     ".yml": "resources:read_yaml",
     "strings.xml": "resources:read_android_strings",
 }
-"""The kinds of documents, as `text.document_names.document_kind` names them -> MODULE:FUNCTION of what reads it."""
+"""The kinds of documents, as `text.document_names.document_kind` names them -> the MODULE:FUNCTION that reads it."""
 
 _NEEDED = {
     "books": "lxml",
@@ -54,12 +54,12 @@ _NEEDED = {
     "open_document": "lxml",
     "translation_units": "lxml",
 }
-"""The library that a module reads its documents with, of the extra `files`."""
+"""The library of the extra `files` that a module needs to read its documents."""
 
 
 def supported_kinds() -> list[str]:
     """The kinds of documents whose library is installed."""
-    needed = {suffix: _NEEDED.get(place.partition(":")[0]) for suffix, place in KINDS.items()}
+    needed = {suffix: _NEEDED.get(reader.partition(":")[0]) for suffix, reader in KINDS.items()}
     return [suffix for suffix, library in needed.items() if library is None or importlib.util.find_spec(library)]
 
 
@@ -86,16 +86,16 @@ def file_texts(suffix: str, content: bytes, most_texts: int, most_characters: in
     Raises:
         InputError: the file is damaged, or has too many texts or characters.
     """
-    found = [decoded(content)[0]] if suffix == ".txt" else open_document(suffix, content, languages).texts
-    require_limits(found, most_texts, most_characters)
-    return found
+    texts = [decoded(content)[0]] if suffix == ".txt" else open_document(suffix, content, languages).texts
+    require_limits(texts, most_texts, most_characters)
+    return texts
 
 
 def require_limits(texts: list[str], most_texts: int, most_characters: int) -> None:
     """Refuse too many texts or characters of a request.
 
     Raises:
-        InputError: there are more.
+        InputError: there are too many.
     """
     for size, limit in ((len(texts), most_texts), (sum(map(len, texts)), most_characters)):
         if size > limit:

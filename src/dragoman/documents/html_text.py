@@ -36,8 +36,8 @@ OPAQUE = frozenset(("script", "style", "svg", "math"))
 CODE = frozenset(("code", "kbd", "listing", "pre", "samp", "textarea", "tt", "var", "xmp"))
 """Elements whose content is not translated."""
 INDICES = {"sub": 12, "sup": 12, "rp": 100, "rt": 100}
-"""Elements that belong to the word before them and are no part of the sentence if they have no more characters, and no
-space; as in m<sup>2</sup>."""
+"""The most characters with which such an element belongs to the word before it, as in m<sup>2</sup>, and is no part of
+the sentence."""
 _BLOCKS_IN_P = (
     "address article aside blockquote details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
     "h6 header hgroup hr main menu nav ol p pre search section table ul"
@@ -55,7 +55,7 @@ MAX_ELEMENTS = 200
 """Elements of one text; where there are more, tags end it."""
 _SPACE = " \t\n\r\f"
 _MARKS = frozenset("§¶†‡•·")
-"""Punctuation that is none of a sentence."""
+"""Signs that are not punctuation of a sentence."""
 
 
 @dataclass(eq=False)
@@ -67,11 +67,11 @@ class Element:
     open: str
     """Its tag as it is written in the document."""
     order: int
-    """Of the tag among all tags of the text."""
+    """The number of its tag among all tags of the text."""
     close: str = ""
     close_order: int = 0
     kept: str | None = None
-    """The whole element with its content, if that must not be translated or has no words."""
+    """The whole element with its content, if the content must not be translated or has no words."""
 
     def encloses(self, other: Element) -> bool:
         """Whether another element stands between its tags."""
@@ -94,7 +94,7 @@ class Markup:
     """The texts of a document and what lies between them."""
 
     def __init__(self, source: str, xml: Xml | None = None) -> None:
-        """`xml` reads XML by its own rules, in which all elements are inside of texts but for those that it names."""
+        """Read HTML; with `xml` XML, in which all elements stand inside texts except those that `xml` names."""
         self.parts: list[str | Text] = []
         """In order; strings are not to be translated."""
         self.entities = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
@@ -138,67 +138,69 @@ class _Token(NamedTuple):
 
 _CHARACTERS = re.compile(r"[^<&]+|[<&]")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}(?![0-9])|#[xX][0-9a-fA-F]{1,6}(?![0-9a-fA-F])|[A-Za-z][A-Za-z0-9]{0,31});?")
-"""Longer numbers are none of a character."""
+"""Longer numbers stand for no character."""
 _NAME = re.compile(r"</?([A-Za-z][^ \t\n\r\f/>]*)")
 _ATTRIBUTE = re.compile(
     r"""[ \t\n\r\f/]*+(?:(?P<end>>)|(?P<name>=?[^ \t\n\r\f/>=]*+)(?:[ \t\n\r\f]*+=[ \t\n\r\f]*+"""
     r"""(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|(?P<bare>[^ \t\n\r\f>"'][^ \t\n\r\f>]*+)))?)"""
 )
-"""An attribute, or the end of the tag. A quote that never ends, of which there is one of each kind, is none."""
+"""An attribute, or the end of the tag. A quote that never ends begins no value; a document has at most one of each
+kind."""
 _RAW_TEXT = {name: re.compile(rf"</{name}(?=[ \t\n\r\f/>])", re.IGNORECASE) for name in ("script", "style")}
 """Elements whose content has no tags, and what ends it."""
 
 
 def _tokens(source: str, xml: Xml | None) -> Iterator[_Token]:
     """The parts of a document, in order and without gaps."""
-    place, tags = 0, source.rfind(">") + 1
+    position, tags = 0, source.rfind(">") + 1
     """What follows the end of the last tag is text."""
-    while place < len(source):
-        token = (_markup(source, place, xml) if source[place] == "<" and place < tags else None) or _text(source, place)
+    while position < len(source):
+        token = _markup(source, position, xml) if source[position] == "<" and position < tags else None
+        token = token or _text(source, position)
         if token.end > len(source):  # a tag that has begun and never ends: what follows is text
-            tags, token = place, _text(source, place)
+            tags, token = position, _text(source, position)
         yield token
-        place = token.end
+        position = token.end
         if xml is None and token.kind == "start" and token.name in _RAW_TEXT:
-            end = _RAW_TEXT[token.name].search(source, place)
+            end = _RAW_TEXT[token.name].search(source, position)
             content = len(source) if end is None else end.start()
-            if place < content:
-                yield _Token(place, content, "other")
-            place = content
+            if position < content:
+                yield _Token(position, content, "other")
+            position = content
 
 
-def _text(source: str, place: int) -> _Token:
-    entity = _ENTITY.match(source, place)
+def _text(source: str, start: int) -> _Token:
+    entity = _ENTITY.match(source, start)
     if entity is not None and html.unescape(entity[0]) != entity[0]:
-        return _Token(place, entity.end(), "entity")
-    found = _CHARACTERS.match(source, place)
-    assert found is not None
-    return _Token(place, found.end(), "text")
+        return _Token(start, entity.end(), "entity")
+    characters = _CHARACTERS.match(source, start)
+    assert characters is not None
+    return _Token(start, characters.end(), "text")
 
 
 _DECLARED = re.compile(r"<!DOCTYPE[^>\[]*+\[")
 """A document type with declarations of its own."""
 
 
-def _markup(source: str, place: int, xml: Xml | None) -> _Token | None:
-    """The tag, comment or declaration that begins at `<`, if one does; a tag that never ends has its end beyond the
+def _markup(source: str, start: int, xml: Xml | None) -> _Token | None:
+    """The tag, comment or declaration that begins at `<`, if any. The end of a tag that never ends is beyond the
     source.
     """
-    if source.startswith("<!--", place):
-        end = source.find("-->", place + 2)  # `<!-->` is a whole comment
-        return _Token(place, len(source) if end < 0 else end + 3, "other")
+    if source.startswith("<!--", start):
+        end = source.find("-->", start + 2)  # `<!-->` is a whole comment
+        return _Token(start, len(source) if end < 0 else end + 3, "other")
     for opening, closing in (("<![CDATA[", "]]>"), ("<?", "?>")) if xml is not None else ():
-        if source.startswith(opening, place):
-            end = source.find(closing, place)
-            return _Token(place, len(source) + 1 if end < 0 else end + len(closing), "other")
-    if xml is not None and _DECLARED.match(source, place):
-        end = source.find("]", place)
-        return _Token(place, source.find(">", end) + 1 or len(source) + 1 if end >= 0 else len(source) + 1, "other")
-    name = _NAME.match(source, place)
+        if source.startswith(opening, start):
+            end = source.find(closing, start)
+            return _Token(start, len(source) + 1 if end < 0 else end + len(closing), "other")
+    if xml is not None and _DECLARED.match(source, start):
+        end = source.find("]", start)
+        return _Token(start, source.find(">", end) + 1 or len(source) + 1 if end >= 0 else len(source) + 1, "other")
+    name = _NAME.match(source, start)
     if name is None:
-        if source[place + 1 : place + 2] not in ("!", "?", "/"):
+        if source[start + 1 : start + 2] not in ("!", "?", "/"):
             return None
-        return _Token(place, source.find(">", place) + 1 or len(source) + 1, "other")
+        return _Token(start, source.find(">", start) + 1 or len(source) + 1, "other")
     tag = name[1].lower() if xml is None else name[1]
     end, opaque = name.end(), tag in OPAQUE | CODE if xml is None else tag in xml.ignored
     while True:
@@ -209,9 +211,9 @@ def _markup(source: str, place: int, xml: Xml | None) -> _Token | None:
         end = attribute.end()
         opaque = opaque or _forbids_translation(attribute)
     if not attribute["end"]:
-        return _Token(place, len(source) + 1, "other")
-    kind = "end" if source[place + 1] == "/" else "void" if source[attribute.end() - 2] == "/" else "start"
-    return _Token(place, attribute.end(), kind, tag, opaque)
+        return _Token(start, len(source) + 1, "other")
+    kind = "end" if source[start + 1] == "/" else "void" if source[attribute.end() - 2] == "/" else "start"
+    return _Token(start, attribute.end(), kind, tag, opaque)
 
 
 def _forbids_translation(attribute: re.Match[str]) -> bool:
@@ -223,9 +225,7 @@ def _forbids_translation(attribute: re.Match[str]) -> bool:
 
 
 def attribute_values(source: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Where the values of attributes stand, [start, end) without their quotes, but for those of elements that are not
-    translated.
-    """
+    """The spans of attribute values, [start, end) without quotes; elements that are not translated are left out."""
     skipped: _Skipped | None = None
     for token in _tokens(source, None):
         if skipped is not None:
@@ -233,12 +233,12 @@ def attribute_values(source: str, names: frozenset[str]) -> Iterator[tuple[int, 
         elif token.kind == "start" and token.opaque and token.name not in VOID:
             skipped = _Skipped(token)
         elif token.kind in ("start", "void") and not token.opaque:
-            found = _NAME.match(source, token.start)
-            place = token.start if found is None else found.end()
-            while (attribute := _ATTRIBUTE.match(source, place, token.end)) and not attribute["end"]:
-                if attribute.end() == place:
+            name_match = _NAME.match(source, token.start)
+            position = token.start if name_match is None else name_match.end()
+            while (attribute := _ATTRIBUTE.match(source, position, token.end)) and not attribute["end"]:
+                if attribute.end() == position:
                     break
-                place = attribute.end()
+                position = attribute.end()
                 if attribute["name"].lower() in names:
                     group = next((name for name in ("double", "single", "bare") if attribute[name]), None)
                     if group is not None:
@@ -259,7 +259,7 @@ class _Skipped:
         self._counts: Counter[str] = Counter()
 
     def end(self, token: _Token) -> int | None:
-        """Where the element ends, if it does at a tag: behind it, or before it where it has no end tag."""
+        """Where the element ends if this tag ends it: behind its end tag, or before another tag; None if it goes on."""
         if token.kind == "start":
             if token.name in _ENDED_BY.get(self.name, ()) and not any(self._counts[name] for name in _SCOPES):
                 return token.start
@@ -285,7 +285,7 @@ class _Opened(NamedTuple):
     element: Element
     start: int
     """Of its tag in the source."""
-    place: int
+    element_index: int
     """Among the elements of the text."""
 
 
@@ -299,7 +299,7 @@ class _Reader:
         self._characters: list[str] = []
         """The characters of the text, joined at its end."""
         self._word_end = 0
-        """Behind the last character that is no space."""
+        """The position behind the last character that is not a space."""
         self._open: list[_Opened] = []
         self._open_names: Counter[str] = Counter()
         self._order = 0
@@ -342,8 +342,8 @@ class _Reader:
                     self._end_text()  # <name>a</name><name>b</name> are two texts
             elif self._xml is None and self._begins_another_text(token):
                 self._end_text()
-            place = len(self._text.raw)
-            element = Element(place, place, raw, self._next_order())
+            position = len(self._text.raw)
+            element = Element(position, position, raw, self._next_order())
             self._open.append(_Opened(name, element, token.start, len(self._text.elements)))
             self._text.elements.append(element)
             self._open_names[name] += 1
@@ -355,8 +355,8 @@ class _Reader:
             self._ended, self._ended_name = (len(self._text.raw), name) if kind == "end" else (None, "")
 
     def _begins_another_text(self, token: _Token) -> bool:
-        """Whether a tag begins a link that touches an element before it, or an element that touches a link: links of a
-        menu are no word."""
+        """Whether a tag begins another text because it touches the element before it and one of the two is a link:
+        links of a menu do not form a word."""
         return (
             self._ended == len(self._text.raw) > 0
             and "a" in (token.name, self._ended_name)
@@ -366,13 +366,13 @@ class _Reader:
         )
 
     def _add(self, raw: str) -> None:
-        for found in re.finditer(rf"(?P<space>[{_SPACE}]+)|[^{_SPACE}]+", raw):
-            if found["space"]:
+        for match in re.finditer(rf"(?P<space>[{_SPACE}]+)|[^{_SPACE}]+", raw):
+            if match["space"]:
                 self._characters.append(" ")
-                self._text.raw.append(found[0])
+                self._text.raw.append(match[0])
             else:
-                self._characters += found[0]
-                self._text.raw += found[0]
+                self._characters += match[0]
+                self._text.raw += match[0]
                 self._word_end = len(self._characters)
 
     def _entity(self, raw: str) -> None:
@@ -390,19 +390,19 @@ class _Reader:
         if not self._open_names[name]:
             self._mark(raw)
             return
-        place = next(place for place in reversed(range(len(self._open))) if self._open[place].name == name)
-        opened = self._open[place]
+        index = next(index for index in reversed(range(len(self._open))) if self._open[index].name == name)
+        opened = self._open[index]
         element = opened.element
         element.end, element.close, element.close_order = len(self._text.raw), raw, self._next_order()
         # Elements that have begun inside and go on outside: their tags are marks.
-        self._open_names.subtract(one.name for one in self._open[place:])
-        del self._open[place:]
+        self._open_names.subtract(one.name for one in self._open[index:])
+        del self._open[index:]
         if self._word_end <= element.start or self._is_index(name, element):
-            del self._text.elements[opened.place + 1 :]
+            del self._text.elements[opened.element_index + 1 :]
             element.kept, element.close = self._source[opened.start : end], ""
 
     def _is_index(self, name: str, element: Element) -> bool:
-        """Whether an element belongs to the word before it, or is a symbol; its characters leave the text."""
+        """Whether an element belongs to the word before it, or is a symbol; if so, its characters leave the text."""
         if self._xml is not None:
             return False
         own = self._characters[element.start :]
@@ -416,8 +416,8 @@ class _Reader:
         return True
 
     def _mark(self, raw: str) -> None:
-        place = len(self._text.raw)
-        self._text.elements.append(Element(place, place, raw, self._next_order()))
+        position = len(self._text.raw)
+        self._text.elements.append(Element(position, position, raw, self._next_order()))
 
     def _kept(self, name: str, raw: str) -> None:
         """An element that is not translated: alone, or inside a text as a part of it."""
@@ -426,8 +426,8 @@ class _Reader:
             return
         start = len(self._text.raw)
         words = "" if name in OPAQUE else unescaped(re.sub(r"<[^>]*>", " ", raw))
-        # Marks that end a sentence are left out, so that the element stays inside of one, and those around all words,
-        # which would be taken for marks of the sentence.
+        # Marks inside that would end the sentence are left out, and marks around all words, which would be taken for
+        # marks of the sentence.
         words = re.sub(r"(?<![.!?。！？…])[.!?。！？…]++(?=\s|$)|[。！？]", "", words)
         inner = list(spans_of_words(words))
         words = " ".join(words[inner[0][0] : inner[-1][1]].split()) if inner else ""
@@ -461,7 +461,7 @@ class _Reader:
 
 
 def _join_nested(text: Text) -> None:
-    """Make one of elements within each other that have the same characters, as in <b><i>both</i></b>."""
+    """Join nested elements that enclose the same characters, as in <b><i>both</i></b>."""
     joined: list[Element] = []
     for element in text.elements:
         last = joined[-1] if joined else None
@@ -482,7 +482,7 @@ def _join_nested(text: Text) -> None:
 
 
 def _join_marks(text: Text) -> None:
-    """Make one of elements without words between which there are only spaces; these leave the text and stay there."""
+    """Join elements without words that only spaces separate; these spaces move from the text into the element."""
     runs: list[list[Element]] = []
     for element in text.elements:
         last = runs[-1][-1] if runs else None
@@ -513,7 +513,7 @@ def _join_marks(text: Text) -> None:
 
 
 def _empty_kept(text: Text) -> None:
-    """Take the words of elements that are not translated out of a text that has no others."""
+    """Remove the words of untranslated elements from a text that has no other words."""
     kept = [(one.start, one.end) for one in text.elements if one.kept and one.start < one.end]
     ends = [0, *(end for _, end in kept)]
     starts = [*(start for start, _ in kept), len(text.text)]
@@ -522,7 +522,7 @@ def _empty_kept(text: Text) -> None:
 
 
 def _remove(text: Text, spans: list[tuple[int, int]]) -> None:
-    """Take characters out of a text; elements around them stay."""
+    """Remove characters from a text; elements around them stay."""
     if not spans:
         return
     stays = [True] * len(text.text)
@@ -541,15 +541,15 @@ def _alone(element: Element) -> str:
 
 
 def _keep_words_with_indices(text: Text) -> None:
-    """Keep words whole that have an index inside, as in H<sub>2</sub>O."""
+    """Keep a whole word untranslated if it has an index inside, as in H<sub>2</sub>O."""
     inside = [one.start for one in text.elements if one.kept is not None and one.start == one.end]
-    inside = [place for place in inside if 0 < place < len(text.text) and text.text[place - 1 : place + 1].isalnum()]
-    limits = [place for one in text.elements for place in (one.start, one.end)] if inside else []
-    for place in inside:
-        start, end = place, place
-        while start and text.text[start - 1].isalnum() and place - start < INDICES["sub"]:
+    inside = [at for at in inside if 0 < at < len(text.text) and text.text[at - 1 : at + 1].isalnum()]
+    limits = [limit for one in text.elements for limit in (one.start, one.end)] if inside else []
+    for position in inside:
+        start, end = position, position
+        while start and text.text[start - 1].isalnum() and position - start < INDICES["sub"]:
             start -= 1
-        while end < len(text.text) and text.text[end].isalnum() and end - place < INDICES["sub"]:
+        while end < len(text.text) and text.text[end].isalnum() and end - position < INDICES["sub"]:
             end += 1
         own = [one for one in text.elements if start < one.start == one.end < end and one.kept is not None]
         if not own or sum(start < limit < end for limit in limits) > 2 * len(own):
@@ -563,18 +563,18 @@ def _keep_words_with_indices(text: Text) -> None:
 
 
 def _separated(text: Text) -> Iterator[str | Text]:
-    """The runs of a text between its tags, and these."""
+    """The tags of a text, and the runs of text between them."""
     marks = [(element.order, element.start, element.open) for element in text.elements if element.kept is None]
     marks += [(element.close_order, element.end, element.close) for element in text.elements if element.close]
     marks += [(element.order, element.start, element.kept) for element in text.elements if element.kept is not None]
-    hidden = {place for element in text.elements if element.kept for place in range(element.start, element.end)}
-    place = 0
+    hidden = {position for element in text.elements if element.kept for position in range(element.start, element.end)}
+    position = 0
     for _, end, mark in [*sorted(marks), (0, len(text.text), "")]:
-        shown = [at for at in range(place, end) if at not in hidden]
+        shown = [at for at in range(position, end) if at not in hidden]
         if shown:
             yield Text("".join(text.text[at] for at in shown), [text.raw[at] for at in shown])
         yield mark
-        place = end
+        position = end
 
 
 def spans_of_words(text: str) -> Iterator[tuple[int, int]]:

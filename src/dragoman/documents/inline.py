@@ -1,6 +1,6 @@
-"""What is inside of a paragraph, as HTML: elements are put around the words that translate theirs, as in a page.
+"""The content of a paragraph as HTML, so that its elements are put around translated words as in a page.
 
-Each element has a number, by which it is found again in the translation.
+Each element has a number, which identifies it in the translation.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Piece(NamedTuple):
     """A part of a translated paragraph, in order."""
 
     kind: Kind
-    thing: Any
-    """The text, or what was given for the element."""
+    payload: Any
+    """The text, or the object given for the element."""
 
 
 class Inline:
@@ -31,7 +31,7 @@ class Inline:
 
     def __init__(self) -> None:
         self._markup: list[str] = []
-        self._things: list[Any] = []
+        self._payloads: list[Any] = []
         self.has_words = False
         """Whether there is a letter to translate."""
 
@@ -45,46 +45,46 @@ class Inline:
         self.has_words = self.has_words or has_letter(text)
         self._markup.append(html.escape(text, quote=False))
 
-    def open(self, thing: Any) -> int:
-        """Begin an element; its number ends it."""
-        self._markup.append(f"<g{self._number(thing)}>")
-        return len(self._things) - 1
+    def open(self, payload: Any) -> int:
+        """Begin an element; return the number with which `close` ends it."""
+        self._markup.append(f"<g{self._number(payload)}>")
+        return len(self._payloads) - 1
 
     def close(self, number: int) -> None:
         """End an element."""
         self._markup.append(f"</g{number}>")
 
-    def leaf(self, thing: Any, words: str = "") -> None:
+    def leaf(self, payload: Any, words: str = "") -> None:
         """Add an element that is not translated; its words, if it has any, are a part of the sentence."""
-        number = self._number(thing)
+        number = self._number(payload)
         self._markup.append(f'<k{number} translate="no">{html.escape(words)}</k{number}>' if words else f"<x{number}/>")
 
-    def divide(self, thing: Any) -> None:
+    def divide(self, payload: Any) -> None:
         """Add an element that ends a text, such as a line break or a tab."""
-        self._markup.append(f"<br n={self._number(thing)}>")
+        self._markup.append(f"<br n={self._number(payload)}>")
 
-    def _number(self, thing: Any) -> int:
-        self._things.append(thing)
-        return len(self._things) - 1
+    def _number(self, payload: Any) -> int:
+        self._payloads.append(payload)
+        return len(self._payloads) - 1
 
     def pieces(self, translated: str) -> Iterator[Piece]:
-        """The parts of a translated paragraph; leaves come once each, also those that the translation has lost."""
+        """The parts of a translated paragraph. Each leaf comes once; leaves that the translation lost come last."""
         left = {int(number) for number in re.findall(r"<(?:[kx]|br n=)(\d+)", self.markup)}
         inside = None
-        for found in _TAG.finditer(translated):
-            number = int(found["number"] or 0)
+        for match in _TAG.finditer(translated):
+            number = int(match["number"] or 0)
             if inside is not None:
-                inside = None if found["end"] and found["name"] == "k" and number == inside else inside
-            elif found["text"] is not None:
-                text = NOT_XML.sub("", html.unescape(found["text"]))
+                inside = None if match["end"] and match["name"] == "k" and number == inside else inside
+            elif match["text"] is not None:
+                text = NOT_XML.sub("", html.unescape(match["text"]))
                 if text:
                     yield Piece("text", text)
-            elif found["name"] == "g":
-                yield Piece("close" if found["end"] else "open", self._things[number])
+            elif match["name"] == "g":
+                yield Piece("close" if match["end"] else "open", self._payloads[number])
             else:
-                inside = number if found["name"] == "k" else None
+                inside = number if match["name"] == "k" else None
                 if number in left:
                     left.remove(number)
-                    yield Piece("leaf", self._things[number])
+                    yield Piece("leaf", self._payloads[number])
         for number in sorted(left):
-            yield Piece("leaf", self._things[number])
+            yield Piece("leaf", self._payloads[number])

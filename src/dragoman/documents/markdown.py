@@ -38,10 +38,10 @@ class _Link(NamedTuple):
     label: str = ""
     """Of a link by reference, as it is written."""
     end: str = ""
-    """What stands behind the text; of a link by reference only if its text is the label."""
+    """What follows the text; in a link by reference, what follows a text that is the label."""
 
     def written(self, text: str) -> str:
-        """The end, behind this text."""
+        """What follows this text."""
         if not self.label or normalised(text) == normalised(self.label):
             return self.end
         return f"][{self.label}]"
@@ -85,7 +85,7 @@ class _Block(NamedTuple):
         return _written(self, translated)
 
 
-_Found = _Html | _Block
+_TextBlock = _Html | _Block
 
 _FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}|~{3,})")
 _FORMULA = re.compile(r"[ \t>]*\$\$")
@@ -96,9 +96,10 @@ _DEFINITION = re.compile(r"\A( {0,3}):(?=[ \t]+\S)")
 
 
 def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
-    """The lines as far as CommonMark knows them, and the numbers of those that have a title, which stays.
+    """The lines as CommonMark understands them, and the numbers of lines with a title, which stays untranslated.
 
-    Lines of other blocks are empty, what is indented below a heading of MkDocs is not, and definitions are items.
+    Lines that begin or end other blocks become empty, the text of blocks of MkDocs loses its indent, and definitions
+    become items.
     """
     result: list[str] = []
     titles: list[int] = []
@@ -114,14 +115,14 @@ def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
         if line.strip():
             while indent < margins[-1]:
                 margins.pop()
-        found = _CONTAINER.fullmatch(line.rstrip("\r\n")) or _ADMONITION.fullmatch(line.rstrip("\r\n"))
+        match = _CONTAINER.fullmatch(line.rstrip("\r\n")) or _ADMONITION.fullmatch(line.rstrip("\r\n"))
         if begun is not None:
             fence = begun["fence"]
-        elif found is not None:
-            if has_letter(found["title"] or ""):
+        elif match is not None:
+            if has_letter(match["title"] or ""):
                 titles.append(number)
-            if found.re is _ADMONITION:
-                margins.append(len(found["indent"]) + 4)
+            if match.re is _ADMONITION:
+                margins.append(len(match["indent"]) + 4)
             result.append("\n")
             continue
         inside = line[margins[-1] :] if line.strip() else line
@@ -151,26 +152,26 @@ def read_markdown(content: bytes, languages: Languages) -> Document:
         InputError: it is neither UTF-8 nor UTF-16.
     """
     text, encoding = decoded(content)
-    found, lost = _texts(text)
+    blocks, lost = _texts(text)
 
     def write(translations: list[str]) -> bytes:
         result: list[str] = []
-        place = 0
-        for one, translated in zip(found, translations, strict=True):
-            result += [text[place : one.start], one.written(translated)]
-            place = one.end
-        return "".join([*result, text[place:]]).encode(encoding)
+        position = 0
+        for block, translated in zip(blocks, translations, strict=True):
+            result += [text[position : block.start], block.written(translated)]
+            position = block.end
+        return "".join([*result, text[position:]]).encode(encoding)
 
     return Document(
-        [one.markup for one in found],
+        [block.markup for block in blocks],
         texts_alone(write),
-        line_places(text, (one.start for one in found)),
+        line_places(text, (block.start for block in blocks)),
         untranslated=line_places(text, lost),
     )
 
 
-def _texts(text: str) -> tuple[list[_Found], list[int]]:
-    """The texts of a file, and where blocks begin that are not found in it as they were read."""
+def _texts(text: str) -> tuple[list[_TextBlock], list[int]]:
+    """The texts of a file, and the positions of blocks whose content is not in the file as the parser read it."""
     from markdown_it import MarkdownIt
 
     front = _FRONT.match(text)
@@ -179,7 +180,7 @@ def _texts(text: str) -> tuple[list[_Found], list[int]]:
     parser = MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"])
     for normalize in ("normalizeLink", "normalizeLinkText"):  # addresses stay as they are
         setattr(parser, normalize, lambda url: url)
-    found: list[_Found] = []
+    blocks: list[_TextBlock] = []
     known, titles = _as_commonmark([text[start:end] for start, end in lines])
     lost = [lines[number][0] for number in titles]
     in_table, in_paragraph = False, True
@@ -190,7 +191,7 @@ def _texts(text: str) -> tuple[list[_Found], list[int]]:
             in_paragraph = token.type == "paragraph_open"
         if token.map is None or token.type not in ("inline", "html_block"):
             continue
-        behind = found[-1].end if found else 0
+        behind = blocks[-1].end if blocks else 0
         own = [(max(start, behind), end) for start, end in lines[slice(*token.map)] if end > behind]
         inline = _inline(token) if token.type == "inline" else None
         if not own or not (Markup(token.content).texts if inline is None else inline.has_words):
@@ -201,24 +202,24 @@ def _texts(text: str) -> tuple[list[_Found], list[int]]:
             lost.append(own[0][0])
         elif inline is None:
             prefix = "" if len(spans) == 1 else text[spans[0][1] : spans[1][0]]
-            found.append(_Html(spans[0][0], spans[-1][1], content, prefix))
+            blocks.append(_Html(spans[0][0], spans[-1][1], content, prefix))
         else:
-            found.append(_Block(spans[0][0], spans[-1][1], inline, in_table, in_paragraph))
-    return found, sorted(lost)
+            blocks.append(_Block(spans[0][0], spans[-1][1], inline, in_table, in_paragraph))
+    return blocks, sorted(lost)
 
 
 def _located(text: str, lines: list[Span], content: str) -> list[Span] | None:
-    """Where the lines of a block stand in the lines of a file; None if they do not."""
-    found: list[Span] = []
+    """The spans of the lines of a block in the lines of a file; None if they are not there."""
+    spans: list[Span] = []
     left = iter(lines)
     for line in content.split("\n"):
         starts = ((text.find(line, *own)) for own in left)
         start = next((start for start in starts if start >= 0), -1)
         if start < 0:
             break
-        found.append((start, start + len(line)))
+        spans.append((start, start + len(line)))
     else:
-        return found
+        return spans
     spaced = r"[\s>]+".join(map(re.escape, content.split()))  # tabs have become spaces
     match = re.compile(spaced).search(text, lines[0][0], lines[-1][1])
     return None if match is None else [match.span()]
@@ -259,18 +260,18 @@ def _inline(token: Token) -> Inline:
 
 
 def _without_bare_marks(children: list[Token]) -> Iterator[Token]:
-    """The parts of a block; emphasis of nothing but marks is one, as there is no word that it could be put around."""
+    """The parts of a block. Emphasis around nothing but signs becomes one part, as it has no word to stand around."""
     from markdown_it.token import Token
 
-    place = 0
-    while place < len(children):
-        first = children[place]
-        inner, last = [*children[place + 1 : place + 3], None, None][:2]
-        place += 1
+    index = 0
+    while index < len(children):
+        first = children[index]
+        inner, last = [*children[index + 1 : index + 3], None, None][:2]
+        index += 1
         is_pair = first.type in _PAIRS and last is not None and last.type == first.type[:-4] + "close"
         if is_pair and inner is not None and inner.type == "text" and not any(map(str.isalnum, inner.content)):
             first = Token("html_inline", "", 0, content=first.markup + _escaped(inner.content) + first.markup)
-            place += 2
+            index += 2
         yield first
 
 
@@ -279,10 +280,10 @@ def _link(token: Token, content: str) -> _Link:
     label = token.meta.get("label")
     if label is None:
         return _Link(end=f"]({_address(token)})")
-    for found in _REFERENCE.finditer(content):
-        own = found["label"] or found["text"]
+    for reference in _REFERENCE.finditer(content):
+        own = reference["label"] or reference["text"]
         if normalised(own) == normalised(label):
-            return _Link(own, "][]" if found["label"] == "" else "]" if found["label"] is None else f"][{own}]")
+            return _Link(own, "][]" if reference["label"] == "" else "]" if reference["label"] is None else f"][{own}]")
     return _Link(label, f"][{label}]")
 
 
@@ -308,41 +309,41 @@ def _is_balanced(address: str) -> bool:
 
 
 def _add_text(inline: Inline, text: str) -> None:
-    place = 0
+    position = 0
     for kept in _KEPT.finditer(text):
-        inline.text(text[place : kept.start()])
+        inline.text(text[position : kept.start()])
         inline.leaf(kept[0])
-        place = kept.end()
-    inline.text(text[place:])
+        position = kept.end()
+    inline.text(text[position:])
 
 
 def _escaped(text: str) -> str:
     return _SPECIAL.sub(lambda sign: "&amp;" if sign[0] == "&" else f"\\{sign[0]}", text)
 
 
-def _written(one: _Block, translated: str) -> str:
+def _written(block: _Block, translated: str) -> str:
     """A translated text as Markdown."""
     result: list[str] = []
     starts: list[int] = []
     pairs: list[tuple[int, int]] = []
-    for kind, thing in one.inline.pieces(translated):
+    for kind, payload in block.inline.pieces(translated):
         if kind == "text":
-            result.append(_escaped(thing))
+            result.append(_escaped(payload))
         elif kind == "leaf":
-            result.append(thing)
+            result.append(payload)
         elif kind == "open":
-            result.append(thing[0])
+            result.append(payload[0])
             starts.append(len(result))
         else:
             start = starts.pop()
-            result.append(thing[1].written("".join(result[start:])))
+            result.append(payload[1].written("".join(result[start:])))
             pairs.append((start - 1, len(result) - 1))
     for begin, end in pairs:
         outside = "".join(result[:begin])[-1:] + "".join(result[end + 1 :])[:1]
         if any(map(str.isalnum, outside)) and set(result[begin]) == {"_"}:  # within a word these are no emphasis
             result[begin] = result[end] = "*" * len(result[begin])
     text = "".join(result)
-    if one.in_table:
+    if block.in_table:
         return re.sub(r"(?<!\\)\|", r"\\|", text)
-    begun = _BLOCK.match(text) if one.in_paragraph else None
+    begun = _BLOCK.match(text) if block.in_paragraph else None
     return text if begun is None else f"{begun['number']}\\{text[begun.end() :]}"

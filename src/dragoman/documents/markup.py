@@ -1,6 +1,6 @@
-"""Sentences of texts and of HTML, and HTML with their translations in their place.
+"""Find the sentences of texts and of HTML, and put their translations in their place.
 
-Nothing is kept between reading and writing: HTML is read again where it is written, so that another process can do it.
+Nothing is kept between reading and writing: HTML is read again when it is written, so another process can write it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def sentences_of(texts: Sequence[str], language: str, most: int) -> list[list[Sp
     Raises:
         InputError: there are more than `most`.
     """
-    found, count = [], 0
+    spans, count = [], 0
     for text in texts:
-        found.append(sentence_spans(text, language))
-        count += len(found[-1])
+        spans.append(sentence_spans(text, language))
+        count += len(spans[-1])
         if count > most:
             raise InputError(f"request has more than {most} sentences")
-    return found
+    return spans
 
 
 def markup_sentences(texts: Sequence[str], language: str, separate: bool, most: int, xml: Xml | None) -> list[str]:
@@ -83,7 +83,7 @@ def translated_markup(
     texts: list[str], language: str, separate: bool, sentences: Sequence[AlignedTranslation | None], xml: Xml | None
 ) -> list[RatedText]:
     """HTML with the translations of `markup_sentences` in their place; a sentence without one stays."""
-    found, answers = [], iter(sentences)
+    translated, answers = [], iter(sentences)
     for text in texts:
         document = _document(text, separate, xml)
         pieces: list[str] = []
@@ -103,8 +103,8 @@ def translated_markup(
                 pieces.append(render(document, part, spans, given))
         known = [one for one in confidences if one is not None]
         lowest = min(known) if known and len(known) == len(confidences) else None
-        found.append(RatedText("".join(pieces), lowest, matches[0] if len(matches) == 1 else ()))
-    return found
+        translated.append(RatedText("".join(pieces), lowest, matches[0] if len(matches) == 1 else ()))
+    return translated
 
 
 def _document(text: str, separate: bool, xml: Xml | None) -> Markup:

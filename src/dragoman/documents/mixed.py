@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 Role = Literal["wrapper", "transparent", "leaf", "word", "break"]
-"""An element of the sentence, one that says nothing, one that is not taken apart, one with words that stay, and one
-that ends a text."""
+"""`wrapper` stands around words of the sentence, `transparent` means nothing, `leaf` stays as it is, `word` stays and
+its words are part of the sentence, `break` ends a text."""
 
 
 class Half(NamedTuple):
-    """An element that begins or ends what another one ends or begins, such as `bpt` and `ept` of TMX."""
+    """One of two elements that together stand around words, such as `bpt` and `ept` of TMX."""
 
     begins: bool
     key: str
@@ -25,14 +25,14 @@ class Half(NamedTuple):
 
 
 class _Around(NamedTuple):
-    """Elements that stand around the same words: those before them, and those behind."""
+    """Pairs of halves around the same words: the elements before these words, and the elements behind them."""
 
     first: list[Element]
     last: list[Element]
 
 
 class _Run(NamedTuple):
-    """What begins and ends where elements follow each other without text, in the order in which that is written."""
+    """Halves that follow each other without text: the pairs that end and begin there, in the order of writing."""
 
     ends: list[_Around]
     begins: list[_Around]
@@ -94,9 +94,9 @@ class MixedText:
             self.inline.leaf(child, words)
 
     def _runs(self, parent: Element) -> dict[Element, _Run]:
-        """Where halves begin and end; of halves without text between them the first has all, the others have nothing.
+        """The run of each half. The first half of a run has all of it, the others have an empty one.
 
-        What overlaps does not stand around words, as its halves could change places.
+        Pairs that overlap do not stand around words, as their halves could change places; they stand alone.
         """
         heads: list[Element] = []
         of_half: dict[Element, int] = {}
@@ -114,8 +114,8 @@ class MixedText:
                 begun[half.key] = child
             elif half.key in begun:
                 first = begun.pop(half.key)
-                place = of_half[first], of_half[child]
-                around = pairs.setdefault(place, _Around([], []))
+                limits = of_half[first], of_half[child]
+                around = pairs.setdefault(limits, _Around([], []))
                 around.first.append(first)
                 around.last.append(child)
         runs = [_Run([], [], []) for _ in heads]
@@ -148,35 +148,35 @@ class MixedText:
         self.write_to(self.element, translated)
 
     def write_to(self, target: Element, translated: str, *, copies: bool = False) -> None:
-        """Put the translation into an element; with `copies`, elements of the source stay there."""
+        """Put the translation into an element; with `copies`, the source keeps its elements."""
         pieces = list(self.inline.pieces(translated))
         for child in list(target):
             target.remove(child)
         target.text = None
         parents = [target]
-        for kind, thing in pieces:
-            if isinstance(thing, str):
-                _append_text(parents[-1], thing)
-            elif isinstance(thing, _Around):
-                parents[-1].extend(_copied(one) for one in (thing.first if kind == "open" else thing.last))
+        for kind, payload in pieces:
+            if isinstance(payload, str):
+                _append_text(parents[-1], payload)
+            elif isinstance(payload, _Around):
+                parents[-1].extend(_copied(one) for one in (payload.first if kind == "open" else payload.last))
             elif kind == "open":
-                tag, attributes, namespaces = thing
+                tag, attributes, namespaces = payload
                 shell = target.makeelement(tag, attributes, namespaces)
                 parents[-1].append(shell)
                 parents.append(shell)
             elif kind == "close":
                 parents.pop()
             else:
-                leaf = _copied(thing) if copies else thing
+                leaf = _copied(payload) if copies else payload
                 leaf.tail = None
                 parents[-1].append(leaf)
 
 
 def _copied(element: Element) -> Element:
-    """An element without what stands behind it."""
-    found = copy.deepcopy(element)
-    found.tail = None
-    return found
+    """A copy of an element without its tail."""
+    duplicate = copy.deepcopy(element)
+    duplicate.tail = None
+    return duplicate
 
 
 def _append_text(parent: Element, text: str) -> None:

@@ -1,9 +1,9 @@
 """Files of Microsoft Office (.docx, .pptx, .xlsx), on their XML: text is translated in the runs of its paragraphs.
 
 Runs that look alike are one, whatever cut them. Links, insertions and content controls are elements of the sentence;
-pictures, notes, formulas, deletions and the ends of bookmarks and comments stay beside the words beside which they
-stood. Tabs and breaks divide a text. Of fields a link and a table of contents are translated; the result of any other,
-such as a page number, is computed by the program and stays.
+pictures, notes, formulas, deletions and the ends of bookmarks and comments stay beside their words. Tabs and breaks
+divide a text. Links and tables of contents are the only fields that are translated; the program computes the result of
+any other, such as a page number.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class _Dialect:
     """Elements of paragraphs that have runs of the same sentence."""
     breaks: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
-    """What says nothing about the translation."""
+    """Elements that mean nothing for the translation."""
     ignored: frozenset[str] = frozenset()
-    """Properties of a run that are no difference."""
+    """Properties in which runs that look alike may differ."""
 
 
 def _names(namespace: str, names: str) -> frozenset[str]:
@@ -122,15 +122,15 @@ def read_spreadsheet(content: bytes, languages: Languages) -> Document:
 
 def _cells_of_strings(archive: Archive) -> dict[tuple[str, int], str]:
     """For each shared string, from 1, the first cell that has it."""
-    found: dict[tuple[str, int], str] = {}
+    cells: dict[tuple[str, int], str] = {}
     for name in sorted(archive.names, key=_in_order):
         if re.fullmatch(r"xl/worksheets/\w+\.xml", name):
             for cell in archive.xml(name).iter(f"{_S}c"):
                 number = cell.findtext(f"{_S}v", "") if cell.get("t") == "s" else ""
                 if number.isdecimal():
-                    place = f"{name}, cell {cell.get('r')}"
-                    found.setdefault(("xl/sharedStrings.xml", int(number) + 1), place)
-    return found
+                    location = f"{name}, cell {cell.get('r')}"
+                    cells.setdefault(("xl/sharedStrings.xml", int(number) + 1), location)
+    return cells
 
 
 def _document(
@@ -140,13 +140,13 @@ def _document(
     untouched: Iterable[str] = (),
     cells: Mapping[tuple[str, int], str] = MappingProxyType({}),
 ) -> Document:
-    """The paragraphs of the parts of a file; those that are `untouched` as a whole stay.
+    """The paragraphs of the parts of a file; a paragraph whose text is one of `untouched` stays.
 
-    `cells` says where paragraphs stand, by their part and number, which have another place than these.
+    `cells` maps the part and number of a paragraph to its place in the file, if that is another one.
     """
     kept = frozenset(untouched)
     by_name = {dialect.paragraph: dialect for dialect in dialects}
-    found: list[tuple[str, Callable[[str], None], str]] = []
+    paragraphs: list[tuple[str, Callable[[str], None], str]] = []
     places: list[str] = []
     roots: dict[str, Element] = {}
     try:
@@ -155,31 +155,31 @@ def _document(
             for number, element in enumerate(roots[name].iter(*by_name), 1):
                 paragraph = _Paragraph(element, by_name[element.tag])
                 if paragraph.inline.has_words and paragraph.plain not in kept:
-                    found.append((name, paragraph.write, paragraph.inline.markup))
+                    paragraphs.append((name, paragraph.write, paragraph.inline.markup))
                     cell = element.getparent().get("r") if element.tag == _INLINE_CELL.paragraph else None
-                    place = f"{name}, cell {cell}" if cell else f"{name}, paragraph {number}"
-                    places.append(cells.get((name, number), place))
+                    location = f"{name}, cell {cell}" if cell else f"{name}, paragraph {number}"
+                    places.append(cells.get((name, number), location))
         if _PROPERTIES in archive.names:
             roots[_PROPERTIES] = archive.xml(_PROPERTIES)
             for element in roots[_PROPERTIES].iter(f"{_DC}title", f"{_DC}subject"):
                 if element.text and has_letter(element.text):
                     title = _Title(element)
-                    found.append((_PROPERTIES, title.write, title.inline.markup))
+                    paragraphs.append((_PROPERTIES, title.write, title.inline.markup))
                     places.append(_PROPERTIES)
     except (AttributeError, TypeError, ValueError, RecursionError):  # XML of other elements than such a file has
         raise InputError("the file is damaged") from None
 
     def write(translations: list[str]) -> bytes:
-        for (_, write_one, _), translated in zip(found, translations, strict=True):
+        for (_, write_one, _), translated in zip(paragraphs, translations, strict=True):
             write_one(translated)
-        return archive.written({name: roots[name] for name, _, _ in found})
+        return archive.written({name: roots[name] for name, _, _ in paragraphs})
 
     is_tracked = any(True for root in roots.values() for _ in root.iter(*_TRACKED))
-    return Document([markup for _, _, markup in found], texts_alone(write), places, is_tracked=is_tracked)
+    return Document([markup for _, _, markup in paragraphs], texts_alone(write), places, is_tracked=is_tracked)
 
 
 def _in_order(name: str) -> tuple[str, ...]:
-    """Names with numbers in the order of these: slide2 before slide10."""
+    """A sort key that orders names by the numbers in them: slide2 before slide10."""
     return tuple(part.zfill(9) if part.isdigit() else part for part in re.split(r"(\d+)", name))
 
 
@@ -192,7 +192,7 @@ class _Title:
         self.inline.text(element.text or "")
 
     def write(self, translated: str) -> None:
-        self._element.text = "".join(piece.thing for piece in self.inline.pieces(translated))
+        self._element.text = "".join(piece.payload for piece in self.inline.pieces(translated))
 
 
 @dataclass
@@ -210,7 +210,7 @@ class _Atom:
 
 @dataclass
 class _Field:
-    """A field whose result is translated: what stands before and behind that."""
+    """A field whose result is translated: what stands before the result, and what stands behind it."""
 
     begin: list[_Atom] = field(default_factory=list)
     end: list[_Atom] = field(default_factory=list)
@@ -293,7 +293,7 @@ class _Paragraph:
             yield _Atom("break" if one.tag in names.breaks else "leaf", one, properties)
 
     def _text(self, text: str, properties: Element | None, *, in_run: bool) -> Iterator[_Atom]:
-        """A text; its line breaks divide it, where it may have any."""
+        """A text; in cells, line breaks divide it."""
         lines = text.split("\n") if self._dialect in (_CELL, _INLINE_CELL) else [text]
         for number, line in enumerate(lines):
             if number:
@@ -308,8 +308,8 @@ class _Paragraph:
         look, number = self._base_look, -1
         ends = self._field_ends(atoms)
         closing: dict[int, int] = {}
-        """Places at which translated fields end, and their numbers."""
-        place = 0
+        """Index of the atom that ends a translated field -> number of the field."""
+        index = 0
 
         def plain() -> None:
             nonlocal look, number
@@ -317,8 +317,8 @@ class _Paragraph:
                 inline.close(number)
             look, number = self._base_look, -1
 
-        while place < len(atoms):
-            atom = atoms[place]
+        while index < len(atoms):
+            atom = atoms[index]
             if atom.kind == "text":
                 if self._look(atom.properties) != look:
                     plain()
@@ -334,24 +334,24 @@ class _Paragraph:
             elif atom.kind == "break":
                 plain()
                 inline.divide([atom])
-            elif place in closing:
+            elif index in closing:
                 plain()
-                inline.close(closing.pop(place))
-            elif place in ends:
+                inline.close(closing.pop(index))
+            elif index in ends:
                 plain()
-                end, separate, translated = ends[place]
+                end, separate, translated = ends[index]
                 if translated:
-                    closing[end] = inline.open(_Field(atoms[place : separate + 1], [atoms[end]]))
-                    place = separate
+                    closing[end] = inline.open(_Field(atoms[index : separate + 1], [atoms[end]]))
+                    index = separate
                 else:
                     words = "".join(one.text for one in atoms[separate + 1 : end])
-                    inline.leaf(atoms[place : end + 1], words)
-                    place = end
+                    inline.leaf(atoms[index : end + 1], words)
+                    index = end
             else:
                 words = (
                     "".join(atom.element.itertext()).strip() if local_name(atom.element) in ("fldSimple", "fld") else ""
                 )
-                last = place  # parts of a field that goes on in another paragraph stay together
+                last = index  # parts of a field that goes on in another paragraph stay together
                 while (
                     last + 1 not in ends
                     and last + 1 not in closing
@@ -359,31 +359,31 @@ class _Paragraph:
                     and last + 1 < len(atoms)
                 ):
                     last += 1
-                inline.leaf(atoms[place : last + 1], words)
-                place = last
-            place += 1
+                inline.leaf(atoms[index : last + 1], words)
+                index = last
+            index += 1
         plain()
 
     def _field_ends(self, atoms: list[_Atom]) -> dict[int, tuple[int, int, bool]]:
-        """For each place where a field of this paragraph begins: its end, where its result begins, and whether that is
-        translated. Fields inside of fields that are not translated are left out by the caller.
+        """Index of the atom that begins a field -> index of its end, index before its result, whether that is
+        translated. The caller leaves out fields inside of untranslated fields.
         """
-        found: dict[int, tuple[int, int, bool]] = {}
+        ends: dict[int, tuple[int, int, bool]] = {}
         begun: list[list[int]] = []
-        for place, atom in enumerate(atoms):
+        for index, atom in enumerate(atoms):
             kind = (
                 atom.element.get(f"{_W}fldCharType")
                 if atom.kind == "leaf" and local_name(atom.element) == "fldChar"
                 else None
             )
             if kind == "begin":
-                begun.append([place, -1])
+                begun.append([index, -1])
             elif kind == "separate" and begun:
-                begun[-1][1] = place
+                begun[-1][1] = index
             elif kind == "end" and begun:
                 start, separate = begun.pop()
-                separate = place - 1 if separate < 0 else separate
-                depth = [{"open": 1, "close": -1}.get(one.kind, 0) for one in atoms[start:place]]
+                separate = index - 1 if separate < 0 else separate
+                depth = [{"open": 1, "close": -1}.get(one.kind, 0) for one in atoms[start:index]]
                 if sum(depth) or any(sum(depth[:end]) < 0 for end in range(len(depth))):
                     continue  # it begins inside of an element and ends outside
                 words = "".join(
@@ -393,10 +393,10 @@ class _Paragraph:
                 ).split()
                 head = any(one.kind in ("open", "close") for one in atoms[start:separate])
                 translated = (
-                    bool(words) and words[0].upper() in _TRANSLATED_FIELDS and separate < place - 1 and not head
+                    bool(words) and words[0].upper() in _TRANSLATED_FIELDS and separate < index - 1 and not head
                 )
-                found[start] = (place, separate, translated)
-        return found
+                ends[start] = (index, separate, translated)
+        return ends
 
     def write(self, translated: str) -> None:
         """Put the translated text in the place of the old one."""
@@ -428,26 +428,26 @@ class _Writer:
 
     def write(self, piece: Piece) -> None:
         """Write the next piece."""
-        thing = piece.thing
+        payload = piece.payload
         if piece.kind == "text":
-            self._text(thing, self._looks[-1] if self._looks else self._base)
+            self._text(payload, self._looks[-1] if self._looks else self._base)
         elif piece.kind == "leaf":
-            self._atoms(thing)
-        elif isinstance(thing, _Field):
-            self._atoms(thing.begin if piece.kind == "open" else thing.end)
-        elif thing is None or thing.tag == self._names.properties:
+            self._atoms(payload)
+        elif isinstance(payload, _Field):
+            self._atoms(payload.begin if piece.kind == "open" else payload.end)
+        elif payload is None or payload.tag == self._names.properties:
             if piece.kind == "open":
-                self._looks.append(thing)
+                self._looks.append(payload)
             else:
                 self._looks.pop()
         elif piece.kind == "open":
-            self._open(thing)
+            self._open(payload)
         else:
             self._parents.pop()
             self._run = None
 
     def _open(self, wrapper: Element) -> None:
-        """Begin a wrapper; where it is there a second time, as a copy without the number of a content control."""
+        """Begin a wrapper; the second time as a copy without the number of its content control."""
         shell = copy.deepcopy(wrapper)
         inside = shell
         for child in list(shell):
@@ -468,7 +468,7 @@ class _Writer:
         self._run = None
 
     def _atoms(self, atoms: list[_Atom]) -> None:
-        """Write pieces as they were; of a field that is there twice, a copy."""
+        """Write pieces as they were; the second time as copies."""
         for atom in atoms:
             if atom.kind == "text":
                 self._text(atom.text, atom.properties)

@@ -1,7 +1,7 @@
 """Files of OpenDocument (.odt, .odp, .ods): paragraphs and headings on their XML.
 
-Notes, pictures, bookmarks and comments stay beside the words beside which they stood; what the program computes, such
-as page numbers, stays. Tabs and line breaks divide a text.
+Notes, pictures, bookmarks and comments stay beside their words; what the program computes, such as page numbers, stays.
+Tabs and line breaks divide a text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_open_document(content: bytes, languages: Languages) -> Document:
     for name in ("styles.xml", "meta.xml"):
         if name in archive.names:
             roots[name] = archive.xml(name)
-    found: list[tuple[str, MixedText]] = []
+    paragraphs: list[tuple[str, MixedText]] = []
     places: list[str] = []
     try:
         for name, root in roots.items():
@@ -54,18 +54,18 @@ def read_open_document(content: bytes, languages: Languages) -> Document:
                 if _is_translated(element) and not styles.is_code(element):
                     text = MixedText(element, styles.role)
                     if text.inline.has_words:
-                        found.append((name, text))
+                        paragraphs.append((name, text))
                         places.append(f"{name}, paragraph {number}")
     except RecursionError:
         raise InputError("the file is nested too deeply") from None
 
     def write(translations: list[str]) -> bytes:
-        for (_, text), translated in zip(found, translations, strict=True):
+        for (_, text), translated in zip(paragraphs, translations, strict=True):
             text.write(translated)
             text.element.getparent().attrib.pop(f"{_OFFICE}string-value", None)
-        return archive.written({name: roots[name] for name, _ in found})
+        return archive.written({name: roots[name] for name, _ in paragraphs})
 
-    texts = [text.inline.markup for _, text in found]
+    texts = [text.inline.markup for _, text in paragraphs]
     is_tracked = any(len(changes) for changes in roots["content.xml"].iter(_TRACKED))
     return Document(texts, texts_alone(write), places, is_tracked=is_tracked)
 
@@ -87,7 +87,7 @@ class _Styles:
     def __init__(self, root: Element) -> None:
         self._code: set[str] = set()
         self._plain: set[str] = set()
-        """Styles of text without any property, which only say when it was written."""
+        """Styles of text without any property, which programs use to note when text was written."""
         for style in root.iter(f"{_STYLE}style"):
             name, above = style.get(f"{_STYLE}name", ""), style.get(f"{_STYLE}parent-style-name", "")
             if _CODE.fullmatch(above):

@@ -27,10 +27,10 @@ _LANGUAGE = re.compile(r"""(?P<name>[ \t\n\r\f](?:xml:)?lang\s*=\s*)(?P<quote>["
 
 
 def read_page(content: bytes, languages: Languages) -> Document:
-    """Read a page, which is a text, and so is each attribute that its readers see.
+    """Read a page: the page is a text, and so is each attribute that its readers see.
 
     Raises:
-        InputError: it is not in the encoding that it declares; without one, not in UTF-8.
+        InputError: the page is not in the encoding that it declares, or declares none and is not UTF-8.
     """
     text, encoding = _text(content)
     attributes = translated_attributes(text)
@@ -48,29 +48,29 @@ def read_page(content: bytes, languages: Languages) -> Document:
 
 
 def translated_attributes(page: str) -> dict[str, int]:
-    """The values of attributes that readers see -> the line in which each stands first."""
-    found: dict[str, int] = {}
-    line, place = 1, 0
+    """The values of attributes that readers see -> the line of the first attribute with this value."""
+    lines: dict[str, int] = {}
+    line, position = 1, 0
     for start, end in attribute_values(page, _ATTRIBUTES):
-        line += page.count("\n", place, start)
-        place = start
+        line += page.count("\n", position, start)
+        position = start
         value = unescaped(page[start:end])
         if has_letter(value):
-            found.setdefault(value, line)
-    return found
+            lines.setdefault(value, line)
+    return lines
 
 
 def with_attributes(page: str, translations: Mapping[str, str]) -> str:
-    """A page with translations, as HTML, of the values of its attributes."""
+    """A page with translated values of its attributes; `translations` maps values to HTML."""
     pieces: list[str] = []
-    place = 0
+    position = 0
     for start, end in attribute_values(page, _ATTRIBUTES):
         translated = translations.get(unescaped(page[start:end]))
         if translated is not None and unescaped(translated) != unescaped(page[start:end]):
             quote = "" if page[start - 1] in "\"'" else '"'  # a value without quotes may have got spaces
-            pieces += [page[place:start], quote, html.escape(unescaped(translated)), quote]
-            place = end
-    return "".join([*pieces, page[place:]])
+            pieces += [page[position:start], quote, html.escape(unescaped(translated)), quote]
+            position = end
+    return "".join([*pieces, page[position:]])
 
 
 def _text(content: bytes) -> tuple[str, str]:
@@ -78,7 +78,7 @@ def _text(content: bytes) -> tuple[str, str]:
     declared = _DECLARED.search(content[:_LOOKED_AT])
     label = "" if declared is None else declared[1].decode("ascii")
     encoding = _codec(label)
-    if content.isascii() and encoding is not None:  # what is beyond ASCII in the translation has to fit what it says
+    if content.isascii() and encoding is not None:  # the translation may not be ASCII
         return content.decode("ascii"), encoding
     try:
         return decoded(content)
@@ -94,24 +94,24 @@ def _text(content: bytes) -> tuple[str, str]:
 
 
 def _codec(name: str) -> str | None:
-    """The encoding of a label as Python knows it, if it is one of text."""
+    """Python's name of an encoding, if it is a known encoding of text."""
     try:
-        found = codecs.lookup(name).name
-        "a".encode(found)
+        codec = codecs.lookup(name).name
+        "a".encode(codec)
     except (LookupError, UnicodeError):
         return None
-    return "cp1252" if found in _LATIN else found
+    return "cp1252" if codec in _LATIN else codec
 
 
 def with_language(page: str, languages: Languages) -> str:
-    """A page whose outermost element has the target language where it had the source language."""
+    """A page whose outermost element declares the target language instead of the source language."""
     root = _ROOT.search(page)
     if root is None or not languages.target:
         return page
 
-    def replaced(found: re.Match[str]) -> str:
-        if languages.source and base_language(found["code"]).lower() != base_language(languages.source):
-            return found[0]
-        return f"{found['name']}{found['quote']}{languages.target}"
+    def replaced(attribute: re.Match[str]) -> str:
+        if languages.source and base_language(attribute["code"]).lower() != base_language(languages.source):
+            return attribute[0]
+        return f"{attribute['name']}{attribute['quote']}{languages.target}"
 
     return page[: root.start()] + _LANGUAGE.sub(replaced, root[0]) + page[root.end() :]

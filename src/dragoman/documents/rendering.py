@@ -1,9 +1,9 @@
 """Translated HTML: every element is put around the words that translate what it enclosed.
 
-Words are linked by the attention of the model. A word of the translation gets the elements of the source word that it
-is linked with, so an element may be written twice where its words no longer stand together; one or two words in between
-that have no element of their own are included. An element without a word, such as an image, stands before the word that
-is linked with the one that followed it, or behind the one that it touched, as a reference to a footnote. Without
+The attention of the model links words. A word of the translation gets the elements of the source word that it is linked
+with. An element is written twice if its words no longer stand together; one or two words in between that have no
+element of their own are included. An element without words stands before the translation of the word that followed it,
+such as an image, or behind the translation of the word that it touched, such as a reference to a footnote. Without
 attention, tags end a text.
 """
 
@@ -37,31 +37,32 @@ class AlignedTranslation(NamedTuple):
     sources: list[int | None]
     """For each target unit the source unit that it is linked with."""
     confidence: float | None = None
-    """How far the translation can be trusted, from 0 to 1; None where that is not known."""
+    """The confidence of the translation, from 0 to 1; None where it is not known."""
     matches: Sequence[MemoryMatch] = ()
-    """Pairs of the translation memory that are like the source, best first."""
+    """Near matches of the translation memory, best first."""
 
 
 def aligned(n_best: list[Translation], *, matches: bool = False) -> AlignedTranslation:
-    """The best translation of a sentence with the links between its words and those of its source; with `matches` also
-    what a translation memory has.
+    """The best translation of a sentence with the links between its words and the words of the source; with `matches`
+    also with the near matches of a translation memory.
 
-    One from a translation memory has none: its words are linked with equal words, and else by their place.
+    A translation from a translation memory has no attention: its words are linked with equal words of the source,
+    others by their position.
     """
     best = n_best[0]
     source_units = _units(best.source, best.source_spans)
     target_units = _units(best.text, best.target_spans)
     sources: list[int | None] = [None] * len(target_units)
     if best.from_memory and source_units:
-        equal = {best.source[slice(*unit)].casefold(): place for place, unit in enumerate(source_units)}
+        equal = {best.source[slice(*unit)].casefold(): index for index, unit in enumerate(source_units)}
         sources = [
-            equal.get(best.text[slice(*unit)].casefold(), place * len(source_units) // len(target_units))
-            for place, unit in enumerate(target_units)
+            equal.get(best.text[slice(*unit)].casefold(), index * len(source_units) // len(target_units))
+            for index, unit in enumerate(target_units)
         ]
     for source, target in best.links_between(source_units, target_units):
         sources[target] = source
-    found = best.memory_matches if matches else ()
-    return AlignedTranslation(best.text, source_units, target_units, sources, best.confidence, found)
+    memory_matches = best.memory_matches if matches else ()
+    return AlignedTranslation(best.text, source_units, target_units, sources, best.confidence, memory_matches)
 
 
 def unchanged(text: str) -> AlignedTranslation:
@@ -71,7 +72,7 @@ def unchanged(text: str) -> AlignedTranslation:
 
 
 def _units(text: str, segments: Sequence[Span]) -> list[Span]:
-    """The words of a text; of a script without spaces its segments."""
+    """The words of a text; in a script without spaces, its segments."""
     if LETTER_WITHOUT_SPACES.search(text):
         units: list[Span] = []
         for start, end in segments:
@@ -90,22 +91,22 @@ def render(document: Markup, text: Text, spans: Sequence[Span], sentences: Seque
     """A text with its sentences at `spans` translated, as markup."""
     outside, inside = _divided(text.elements, spans)
     pieces: list[_Piece] = []
-    place = 0
+    position = 0
     before = ""
     for (start, end), sentence, elements in zip(spans, sentences, inside, strict=True):
-        between = list(_raw(text, place, start))
+        between = list(_raw(text, position, start))
         translated = _Sentence(document, text.text, sentence, elements, start).render()
-        for element in _cut_between(text.elements, place, start) if pieces else ():
+        for element in _cut_between(text.elements, position, start) if pieces else ():
             last = pieces[-1].markup
             if last.endswith(element.close) and translated.startswith(element.open):
                 pieces[-1] = pieces[-1]._replace(markup=last.removesuffix(element.close))
                 translated = translated.removeprefix(element.open)
         pieces += between
-        if place == start and touches(before, sentence.text):
+        if position == start and touches(before, sentence.text):
             translated = f" {translated}"
         pieces.append(_Piece(start, translated))
-        place, before = end, sentence.text
-    return _with_marks([*pieces, *_raw(text, place, len(text.text))], outside)
+        position, before = end, sentence.text
+    return _with_marks([*pieces, *_raw(text, position, len(text.text))], outside)
 
 
 class _Piece(NamedTuple):
@@ -114,11 +115,11 @@ class _Piece(NamedTuple):
 
 
 def _raw(text: Text, start: int, end: int) -> Iterator[_Piece]:
-    return (_Piece(place, text.raw[place]) for place in range(start, end))
+    return (_Piece(position, text.raw[position]) for position in range(start, end))
 
 
 def _divided(elements: Sequence[Element], spans: Sequence[Span]) -> tuple[list[Element], list[list[Element]]]:
-    """The elements that are outside of the sentences or around whole ones, and for each sentence those inside of it.
+    """The elements outside of sentences or around whole ones, and the elements inside of each sentence.
 
     An element that begins or ends inside of a sentence and goes on outside is cut: each sentence has its own part.
     """
@@ -132,27 +133,27 @@ def _divided(elements: Sequence[Element], spans: Sequence[Span]) -> tuple[list[E
             number = next((at for at, span in enumerate(spans) if _stands_in(element.start, span, around)), None)
             (outside if number is None else inside[number]).append(element)
             continue
-        places = range(element.start, element.end + 1) if element.kept else (element.start, element.end)
-        if around is None and not any(start < place < end for start, end in spans for place in places):
+        positions = range(element.start, element.end + 1) if element.kept else (element.start, element.end)
+        if around is None and not any(start < position < end for start, end in spans for position in positions):
             outside.append(element)
             continue
         cut.append(element)
-        found = [
+        parts = [
             (own, max(element.start, start), min(element.end, end))
             for own, (start, end) in zip(inside, spans, strict=True)
             if element.start < end and start < element.end
         ]
-        for number, (own, start, end) in enumerate(found):
+        for number, (own, start, end) in enumerate(parts):
             kept = element.kept if number == 0 else element.kept and ""
             own.append(replace(element, start=start, end=end, kept=kept))
     return outside, inside
 
 
-def _stands_in(place: int, span: Span, around: Element | None) -> bool:
-    """Whether a place is inside of a sentence, or at its limits in an element that has words of it."""
+def _stands_in(position: int, span: Span, around: Element | None) -> bool:
+    """Whether a position is inside of a sentence, or at its limits in an element around words of the sentence."""
     start, end = span
-    return start < place < end or (
-        around is not None and start <= place <= end and around.start < end and start < around.end
+    return start < position < end or (
+        around is not None and start <= position <= end and around.start < end and start < around.end
     )
 
 
@@ -202,7 +203,7 @@ class _Alone(NamedTuple):
 
     element: Element
     source: int
-    """The word of the source with which that is linked."""
+    """The word of the source that this word is linked with."""
 
 
 class _Sentence:
@@ -211,9 +212,9 @@ class _Sentence:
     def __init__(
         self, document: Markup, text: str, sentence: AlignedTranslation, elements: Sequence[Element], start: int
     ) -> None:
-        """`start` is the place of the sentence in the text."""
+        """`start` is the position of the sentence in the text."""
         self._document, self._text = document, text
-        limits = {place - start for element in elements for place in (element.start, element.end)}
+        limits = {limit - start for element in elements for limit in (element.start, element.end)}
         self._sentence = _cut(sentence, text[start:], sorted(limits))
         self._elements = elements
         self._start = start
@@ -225,12 +226,12 @@ class _Sentence:
         present = {id(element) for stack in self._stacks for element in stack}
         for element in sorted(elements, key=lambda element: element.order):
             if id(element) not in present:
-                place, behind, source = self._point(element)
-                (self._after if behind else self._before).setdefault(place, []).append(_Alone(element, source))
+                word, behind, source = self._point(element)
+                (self._after if behind else self._before).setdefault(word, []).append(_Alone(element, source))
 
     def render(self) -> str:
         """The translation with its tags."""
-        text, place = self._sentence.text, 0
+        text, position = self._sentence.text, 0
         result: list[str] = []
         words = self._words()
         stacks = [[element for element in stack if element.kept is None] for stack in self._stacks]
@@ -246,7 +247,7 @@ class _Sentence:
                 between = "" if waiting or source is None else self._between(element.start, self._units[source][0])
                 begins.append(_Tag(element.open, between))
             begins += map(self._in_front, waiting)
-            result += self._gap(text[place:start] if words[number] is not None else "", ends, begins)
+            result += self._gap(text[position:start] if words[number] is not None else "", ends, begins)
             result.append(words[number] or "")
             ends = []
             waiting = self._after.get(number, [])
@@ -258,45 +259,44 @@ class _Sentence:
                 between = "" if inside else self._between(last_word, element.end)
                 ends += [*inside, _Tag(element.close, between)]
             ends += map(self._behind, waiting)
-            place = end
-        result += self._gap(text[place:], ends, [])
+            position = end
+        result += self._gap(text[position:], ends, [])
         last = self._before.get(len(stacks), [])
         divided = last and self._is_space(last[0].element.start - 1) and text and not text[-1].isspace()
         return "".join([*result, " " if divided else "", *(self._alone(one.element, "") for one in last)])
 
     def _gap(self, gap: str, ends: Sequence[_Tag], begins: Sequence[_Tag]) -> Iterator[str]:
-        """The characters between two words, with the tags that stand as far from each word as in the source."""
+        """The characters between two words, with their tags, each as far from its word as in the source."""
         marks: list[tuple[int, str]] = []
-        place = 0
+        position = 0
         for tag in ends:
-            found = gap.startswith(tag.between + tag.following) and (not tag.closing or len(tag.between) >= place)
-            place = max(place, len(tag.between) if found else 0)
-            marks.append((place, tag.markup if found or tag.otherwise is None else tag.otherwise))
-            if found and tag.closing:
-                place += len(tag.following)
-                marks.append((place, tag.closing))
-        first, behind = place, []
-        place = len(gap)
+            fits = gap.startswith(tag.between + tag.following) and (not tag.closing or len(tag.between) >= position)
+            position = max(position, len(tag.between) if fits else 0)
+            marks.append((position, tag.markup if fits or tag.otherwise is None else tag.otherwise))
+            if fits and tag.closing:
+                position += len(tag.following)
+                marks.append((position, tag.closing))
+        first, behind = position, []
+        position = len(gap)
         for tag in reversed(begins):
             start = len(gap) - len(tag.between)
-            found = gap.endswith(tag.preceding + tag.between) and (
-                not tag.closing or first <= start <= place - len(tag.following)
+            fits = gap.endswith(tag.preceding + tag.between) and (
+                not tag.closing or first <= start <= position - len(tag.following)
             )
-            place = max(first, min(place, start)) if found else place
-            if found and tag.closing:
-                behind.append((place + len(tag.following), tag.closing))
-            behind.append((place, tag.markup if found or tag.otherwise is None else tag.otherwise))
-        place = 0
+            position = max(first, min(position, start)) if fits else position
+            if fits and tag.closing:
+                behind.append((position + len(tag.following), tag.closing))
+            behind.append((position, tag.markup if fits or tag.otherwise is None else tag.otherwise))
+        position = 0
         for at, markup in [*marks, *reversed(behind), (len(gap), "")]:
-            yield self._document.escape(gap[place:at])
+            yield self._document.escape(gap[position:at])
             yield markup
-            place = at
+            position = at
 
     def _words(self) -> list[str | None]:
         """The markup of each word of the translation; None for one that belongs to an element before it.
 
-        An element that is not translated takes the place of its own words, and of whole words where these are not
-        found in the translation.
+        An untranslated element takes the place of its own words, or of whole words if the translation lacks its own.
         """
         text, units = self._sentence.text, self._sentence.target_units
         words: list[str | None] = [self._document.escape(text[slice(*unit)]) for unit in units]
@@ -322,18 +322,18 @@ class _Sentence:
     def _with_kept(self, text: str, elements: Sequence[Element]) -> str:
         """A part of the translation with elements that are not translated in the place of their words."""
         pieces: list[str] = []
-        place = 0
+        position = 0
         for element in elements:
             own = " ".join(self._text[element.start : element.end].split())
-            found = text.find(own, place) if own else -1
-            if found >= 0:
-                pieces.append(self._document.escape(text[place:found]))
-                place = found + len(own)
+            start = text.find(own, position) if own else -1
+            if start >= 0:
+                pieces.append(self._document.escape(text[position:start]))
+                position = start + len(own)
             pieces.append(element.kept or "")
-        return "".join([*pieces, self._document.escape(text[place:]) if place else ""])
+        return "".join([*pieces, self._document.escape(text[position:]) if position else ""])
 
     def _between(self, start: int, end: int) -> str:
-        """The characters from one place of the source to another, if they are no words."""
+        """The characters of the source from `start` to `end`; "" if there are words among them."""
         text = self._text[start:end] if start < end else ""
         return "" if any(map(str.isalnum, text)) else re.sub(" +", " ", text)
 
@@ -381,9 +381,9 @@ class _Sentence:
         markup = element.open + element.close if element.kept is None else element.kept
         return markup + (space if divided else "")
 
-    def _is_space(self, place: int) -> bool:
+    def _is_space(self, position: int) -> bool:
         """Whether there is a space, or the end of the text."""
-        return not 0 <= place < len(self._text) or self._text[place].isspace()
+        return not 0 <= position < len(self._text) or self._text[position].isspace()
 
     def _linked_stacks(self) -> list[list[Element]]:
         """The elements of each word of the translation, outermost first."""
@@ -396,32 +396,34 @@ class _Sentence:
         return stacks
 
     def _around(self, start: int, end: int) -> list[Element]:
-        """The elements of a word of the source; of one that covers less than half of it only if none covers more."""
-        found = [
+        """The elements of a word of the source. An element that covers less than half of the word counts if none covers
+        more."""
+        overlaps = [
             (min(element.end, end) - max(element.start, start), element)
             for element in self._elements
             if max(element.start, start) < min(element.end, end)
         ]
-        most = max((covered for covered, one in found if one.kept is None), default=0)
-        return [one for covered, one in found if one.kept is not None or covered == most or 2 * covered >= end - start]
+        most = max((size for size, one in overlaps if one.kept is None), default=0)
+        return [one for size, one in overlaps if one.kept is not None or size == most or 2 * size >= end - start]
 
     def _filled(self, stacks: list[list[Element]]) -> list[list[Element]]:
         """Include short gaps between the words of an element."""
         for element in self._elements:
-            places = [place for place, stack in enumerate(stacks) if element in stack and element.kept is None]
-            for before, after in pairwise(places):
+            words = [word for word, stack in enumerate(stacks) if element in stack and element.kept is None]
+            for before, after in pairwise(words):
                 gap = range(before + 1, after)
                 around = stacks[before][: stacks[before].index(element)]
-                if len(gap) <= MAX_GAP and all(one in around for place in gap for one in stacks[place]):
-                    for place in gap:
-                        stacks[place] = [*around, element]
+                if len(gap) <= MAX_GAP and all(one in around for word in gap for one in stacks[word]):
+                    for word in gap:
+                        stacks[word] = [*around, element]
         return stacks
 
     def _point(self, element: Element) -> tuple[int, bool, int]:
-        """The word of the translation beside which an element without words stands, whether behind it, and the word of
-        the source with which that is linked.
+        """The word of the translation beside which an element without words stands, whether the element stands behind
+        it, and the word of the source that it is linked with.
 
-        It belongs to the word before it if it touches that, or if no other follows in the element around it.
+        The element belongs to the word before it if it touches this word, or if no word follows in the element around
+        both.
         """
         sources = self._sentence.sources
         inner = [one for one in self._elements if one.encloses(element) and one.end > one.start]
@@ -443,12 +445,12 @@ class _Sentence:
         return len(self._sentence.target_units), False, 0
 
 
-def _cut(sentence: AlignedTranslation, source: str, places: Sequence[int]) -> AlignedTranslation:
-    """A sentence in which words that are the same on both sides, such as names, are cut at some places of the source.
+def _cut(sentence: AlignedTranslation, source: str, positions: Sequence[int]) -> AlignedTranslation:
+    """A sentence in which words that are equal on both sides, such as names, are cut at some positions of the source.
 
     Their parts are linked, so that elements within such a word keep their places.
     """
-    parts = [[start, *(place for place in places if start < place < end), end] for start, end in sentence.source_units]
+    parts = [[start, *(cut for cut in positions if start < cut < end), end] for start, end in sentence.source_units]
     if all(len(cuts) == 2 for cuts in parts):
         return sentence
     source_units: list[Span] = []
@@ -465,7 +467,7 @@ def _cut(sentence: AlignedTranslation, source: str, places: Sequence[int]) -> Al
             sources.append(None if linked is None else first_parts[linked])
             continue
         cuts = parts[linked]
-        target_units += pairwise(place - cuts[0] + unit[0] for place in cuts)
+        target_units += pairwise(position - cuts[0] + unit[0] for position in cuts)
         sources += range(first_parts[linked], first_parts[linked] + len(cuts) - 1)
     return AlignedTranslation(sentence.text, source_units, target_units, sources)
 

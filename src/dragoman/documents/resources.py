@@ -39,11 +39,11 @@ _RESX = re.compile(
     rf"<!--.*?-->|<data\b{_ATTRIBUTES}(?:(?!</data>).)*?<value\b[^/>]*>(?P<value>.*?)</value>", re.DOTALL
 )
 _RESX_NO_TEXT = re.compile(r"""\b(?:type|mimetype)\s*=|\bname\s*=\s*["'](?:&gt;|>){2}""")
-"""Attributes of objects, and of what a designer of forms notes."""
+"""Attributes of objects, and of the notes of a designer of forms."""
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][\w.-]*);")
-"""What stands for text that the file declares."""
+"""An entity that the file declares."""
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?P<value>(?:(?!\]\]>).)*)\]\]>\s*", re.DOTALL)
-"""A value that is one section of characters."""
+"""A value that is one CDATA section."""
 
 
 class _Value(NamedTuple):
@@ -70,9 +70,9 @@ def read_json(content: bytes, languages: Languages) -> Document:
     ascii_only = text.isascii()
 
     def values() -> Iterator[_Value]:
-        for found in _JSON_STRING.finditer(text):
-            if not text[found.end() : found.end() + 64].lstrip().startswith(":"):
-                yield _plain(*found.span(), json.loads(found[0]), lambda one: json.dumps(one, ensure_ascii=ascii_only))
+        for match in _JSON_STRING.finditer(text):
+            if not text[match.end() : match.end() + 64].lstrip().startswith(":"):
+                yield _plain(*match.span(), json.loads(match[0]), lambda one: json.dumps(one, ensure_ascii=ascii_only))
 
     return _document(text, encoding, values())
 
@@ -117,10 +117,8 @@ def _quoted(tail: str, value: str) -> str:
 
 
 def read_properties(content: bytes, languages: Languages) -> Document:
-    """Read properties of Java, in UTF-8 or Latin-1; what ASCII lacks is escaped where the file has nothing else.
-
-    Raises:
-        InputError: they are in another encoding.
+    """Read properties of Java in UTF-8 or Latin-1; characters beyond ASCII are escaped unless the file has some in
+    UTF-8.
     """
     try:
         text, encoding = decoded(content)
@@ -133,10 +131,10 @@ def read_properties(content: bytes, languages: Languages) -> Document:
         if not escaped:
             return value
         units = value.encode("utf-16-be")
-        codes = (int.from_bytes(units[place : place + 2], "big") for place in range(0, len(units), 2))
+        codes = (int.from_bytes(units[index : index + 2], "big") for index in range(0, len(units), 2))
         return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
 
-    values = (_plain(*found.span("value"), _unescaped(found["value"]), written) for found in _PROPERTY.finditer(text))
+    values = (_plain(*match.span("value"), _unescaped(match["value"]), written) for match in _PROPERTY.finditer(text))
     return _document(text, encoding, values)
 
 
@@ -152,9 +150,9 @@ def read_apple_strings(content: bytes, languages: Languages) -> Document:
         return re.sub(r'[\\"\n]', lambda one: "\\n" if one[0] == "\n" else f"\\{one[0]}", value)
 
     values = (
-        _plain(*found.span("value"), _unescaped(found["value"]), written)
-        for found in _APPLE.finditer(text)
-        if found["value"]
+        _plain(*match.span("value"), _unescaped(match["value"]), written)
+        for match in _APPLE.finditer(text)
+        if match["value"]
     )
     return _document(text, encoding, values)
 
@@ -170,14 +168,14 @@ def read_resx(content: bytes, languages: Languages) -> Document:
     def value(start: int, end: int, raw: str) -> _Value:
         section = _CDATA.fullmatch(raw)
         if section is not None:
-            first, last = (start + place for place in section.span("value"))
+            first, last = (start + offset for offset in section.span("value"))
             return _plain(first, last, section["value"], _section)
         return _plain(start, end, as_text(raw), partial(html.escape, quote=False))
 
     rows = [
-        (*found.span("value"), found["value"])
-        for found in _RESX.finditer(text)
-        if found["value"] and not _RESX_NO_TEXT.search(found["attributes"])
+        (*match.span("value"), match["value"])
+        for match in _RESX.finditer(text)
+        if match["value"] and not _RESX_NO_TEXT.search(match["attributes"])
     ]
     return _document(text, encoding, *_readable(rows, value, "<"))
 
@@ -206,9 +204,9 @@ def read_android_strings(content: bytes, languages: Languages) -> Document:
         return _Value(start, end, markup, written)
 
     rows = [
-        (*found.span("value"), found["value"])
-        for found in _ANDROID.finditer(text)
-        if found["value"] and 'translatable="false"' not in found["attributes"]
+        (*match.span("value"), match["value"])
+        for match in _ANDROID.finditer(text)
+        if match["value"] and 'translatable="false"' not in match["attributes"]
     ]
     return _document(text, encoding, *_readable(rows, value, "<!"))
 
@@ -226,20 +224,20 @@ def _decoded_xml(content: bytes) -> tuple[str, str]:
 def _readable(
     rows: list[tuple[int, int, str]], value: Callable[[int, int, str], _Value], foreign: str
 ) -> tuple[list[_Value], list[int]]:
-    """The values of rows, and the places of those that have more inside than text or one section of characters."""
+    """The values of rows, and the positions of rows that hold more than text or one CDATA section."""
     read = [value(*row) for row in rows if foreign not in row[2] or _CDATA.fullmatch(row[2])]
     lost = [start for start, _, raw in rows if foreign in raw and not _CDATA.fullmatch(raw)]
     return read, lost
 
 
 def _section(value: str) -> str:
-    """Text as it stands in a section of characters."""
+    """Text as it stands in a CDATA section."""
     return value.replace("]]>", "]]]]><![CDATA[>")
 
 
 def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable[int] = ()) -> Document:
-    """The values of a file that have words; `lost` has the places of those that cannot be read."""
-    found = [
+    """The values of a file that have words; `lost` has the positions of values that cannot be read."""
+    texts = [
         one
         for one in values
         if has_letter(one.markup) and not _NO_TEXT.fullmatch(one.markup.strip()) and not _PLURAL.search(one.markup)
@@ -247,15 +245,15 @@ def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable
 
     def write(translations: list[str]) -> bytes:
         result: list[str] = []
-        place = 0
-        for one, translated in zip(found, translations, strict=True):
+        position = 0
+        for one, translated in zip(texts, translations, strict=True):
             same = translated == one.markup
-            result += [text[place : one.start], text[one.start : one.end] if same else one.write(translated)]
-            place = one.end
-        return "".join([*result, text[place:]]).encode(encoding)
+            result += [text[position : one.start], text[one.start : one.end] if same else one.write(translated)]
+            position = one.end
+        return "".join([*result, text[position:]]).encode(encoding)
 
-    places = line_places(text, (one.start for one in found))
-    return Document([one.markup for one in found], texts_alone(write), places, untranslated=line_places(text, lost))
+    places = line_places(text, (one.start for one in texts))
+    return Document([one.markup for one in texts], texts_alone(write), places, untranslated=line_places(text, lost))
 
 
 def _plain(start: int, end: int, value: str, write: Callable[[str], str]) -> _Value:
@@ -267,8 +265,8 @@ def _unescaped(value: str) -> str:
     value = re.sub(r"\\\r?\n[ \t]*", "", value)
     named = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
-    def character(found: re.Match[str]) -> str:
-        return chr(int(found["code"], 16)) if found["code"] else named.get(found["one"], found["one"])
+    def character(match: re.Match[str]) -> str:
+        return chr(int(match["code"], 16)) if match["code"] else named.get(match["one"], match["one"])
 
     value = re.sub(r"\\(?:[uU](?P<code>[0-9a-fA-F]{4})|(?P<one>.))", character, value)
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of surrogates are one character

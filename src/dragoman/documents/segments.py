@@ -1,6 +1,6 @@
-"""The segments of a document for people who translate it one by one, and the document that they have finished.
+"""The segments of a document for people who translate them one by one, and the finished document.
 
-Nothing is kept in between: the file is read again where it is written.
+Nothing is kept in between: the file is read again when it is written.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Segment(NamedTuple):
     paragraph: int
     """The number of the text that it stands in, from 0."""
     target: str | None
-    """Its translation, where the file has that."""
+    """Its translation, where the file has one."""
     text: int
-    """The place in `Document.texts`; -1 for a unit that has its translation."""
+    """The index in `Document.texts`; -1 for a unit that has its translation."""
     plain: bool
     """Whether no element stands in its paragraph, so that words need not be linked."""
 
@@ -77,7 +77,8 @@ def read_finished(content: bytes, how: HowRead, targets: str, confirmed: str) ->
         confirmed: JSON, for each segment whether a person has confirmed it; "" for none.
 
     Raises:
-        InputError: they are none, or not one for each segment; or as for `file_segments`.
+        InputError: `targets` or `confirmed` is not a JSON list with an entry for each segment; or as for
+        `file_segments`.
     """
     segments = file_segments(content, how)
     given = _json_list("targets", targets, len(segments), (str, type(None)))
@@ -142,28 +143,28 @@ def _text(content: bytes, how: HowRead) -> str:
 def _segments_of_text(text: str, how: HowRead) -> list[Segment]:
     """The sentences of plain text, whose lines are paragraphs."""
     [spans] = sentences_of([text], how.languages.source, MAX_SENTENCES)
-    found: list[Segment] = []
+    segments: list[Segment] = []
     paragraph, before = 0, 0
     for start, end in spans:
-        paragraph += bool(found) and len(f"{text[before:start]}.".splitlines()) > 1
-        found.append(Segment(text[start:end], paragraph, None, 0, plain=True))
+        paragraph += bool(segments) and len(f"{text[before:start]}.".splitlines()) > 1
+        segments.append(Segment(text[start:end], paragraph, None, 0, plain=True))
         before = end
-    return found
+    return segments
 
 
 def _segments_of(document: Document, how: HowRead) -> list[Segment]:
     done = [] if document.units is None else document.units.done
-    found: list[Segment] = []
+    segments: list[Segment] = []
     paragraph = 0
     texts = markup_paragraphs(document.texts, how.languages.source, how.separate, MAX_SENTENCES, None)
     for number, paragraphs in enumerate([*texts, []]):
-        for unit in (one for one in done if one.place == number):
-            found.append(Segment(unit.source, paragraph, unit.target, -1, plain=True))
+        for unit in (one for one in done if one.texts_before == number):
+            segments.append(Segment(unit.source, paragraph, unit.target, -1, plain=True))
             paragraph += 1
         for own in paragraphs:
-            found += (Segment(sentence, paragraph, None, number, own.plain) for sentence in own.sentences)
+            segments += (Segment(sentence, paragraph, None, number, own.plain) for sentence in own.sentences)
             paragraph += bool(own.sentences)
-    return found
+    return segments
 
 
 def _json_list(name: str, given: str, count: int, kinds: tuple[type, ...]) -> list[Any]:

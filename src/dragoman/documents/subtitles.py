@@ -77,11 +77,11 @@ def _places(text: str, language: str, *, vtt: bool) -> list[str]:
 
 
 def replace_cue_texts(text: str, translations: Sequence[str], language: str = "", *, vtt: bool = False) -> str:
-    """The file with `translations` in the place of `cue_texts`, in as many lines as each cue had, or fewer, whose
-    lengths are as theirs.
+    """The file with `translations` in the place of `cue_texts`. Each cue has at most as many lines as before, and their
+    lengths are in the same proportion.
     """
     result: list[str] = []
-    place = 0
+    position = 0
     for unit, translated in zip(_units(text, language, vtt), translations, strict=True):
         before, _, after = _inner(_joined(text, unit))
         whole = before + _CODE_TAG.sub(_code, translated) + after
@@ -91,9 +91,9 @@ def replace_cue_texts(text: str, translations: Sequence[str], language: str = ""
             lines = _divided(own, of_lines)
             for number, (start, end) in enumerate(slot):
                 if number < len(lines):
-                    result += [text[place:start], lines[number]]
-                place = end  # a line that is left over goes with the line break before it
-    return "".join([*result, text[place:]])
+                    result += [text[position:start], lines[number]]
+                position = end  # a line that is left over goes with the line break before it
+    return "".join([*result, text[position:]])
 
 
 def _units(text: str, language: str, vtt: bool) -> list[_Unit]:
@@ -125,21 +125,21 @@ def _parted(text: str, cue: _Slot, language: str) -> Iterator[_Slot]:
     begins = {start for start, _ in sentence_spans(" ".join(lines), language)}
     part: _Slot = []
     opened: Counter[str] = Counter()
-    place = 0
+    position = 0
     for line, shown in zip(cue, lines, strict=True):
-        if part and place in begins and not any(opened.values()):
+        if part and position in begins and not any(opened.values()):
             yield part
             part = []
         part.append(line)
         for tag in _TAG.finditer(text, *line):
             opened[tag[2]] += -1 if tag[1] else 1
-        place += len(shown) + 1
+        position += len(shown) + 1
     yield part
 
 
 def _cues(text: str, vtt: bool) -> Iterator[_Slot]:
     """The lines of each cue that has text."""
-    lines = [found.span() for found in _LINE.finditer(text)]
+    lines = [match.span() for match in _LINE.finditer(text)]
     times = [number for number, line in enumerate(lines) if "-->" in text[slice(*line)]]
     for time, following in zip(times, [*times[1:], len(lines)], strict=False):
         own = [_stripped(text, *line) for line in lines[time + 1 : following]]
@@ -147,9 +147,9 @@ def _cues(text: str, vtt: bool) -> Iterator[_Slot]:
             own.pop()  # the number of the next cue
         if vtt:  # whose cues end at an empty line
             own = own[: [*(start < end for start, end in own), False].index(False)]
-        found = [line for line in own if line[0] < line[1]]
-        if found:
-            yield found
+        slot = [line for line in own if line[0] < line[1]]
+        if slot:
+            yield slot
 
 
 def _stripped(text: str, start: int, end: int) -> Span:
@@ -160,7 +160,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
 def _joined(text: str, unit: _Unit) -> str:
     """The text of cues in one line; codes are tags."""
     joined = " ".join(text[slice(*line)] for slot in unit for line in slot)
-    return _CODE.sub(lambda found: f"<{'code' if found[1] else 'time'} c='{found[1] or found[2]}'/>", joined)
+    return _CODE.sub(lambda match: f"<{'code' if match[1] else 'time'} c='{match[1] or match[2]}'/>", joined)
 
 
 def _code(tag: re.Match[str]) -> str:
@@ -169,11 +169,11 @@ def _code(tag: re.Match[str]) -> str:
 
 def _length(line: str) -> int:
     """The characters of a line without tags; at least one."""
-    return len(_TAG_OR_SPACE.sub(lambda found: found["space"] or "", line)) or 1
+    return len(_TAG_OR_SPACE.sub(lambda match: match["space"] or "", line)) or 1
 
 
 def _inner(text: str) -> tuple[str, str, str]:
-    """A text without the dashes and notes before and behind it, and these."""
+    """The dashes and notes before a text, the text itself, and the dashes and notes behind it."""
     signs = _BEFORE.match(text)
     before = signs[0] if signs else ""
     inner = text[len(before) :].rstrip(_AFTER)
@@ -181,20 +181,20 @@ def _inner(text: str) -> tuple[str, str, str]:
 
 
 def _divided(text: str, weights: Sequence[int]) -> list[str]:
-    """A text in up to as many parts as there are weights, whose lengths are as these; it is cut at spaces.
+    """A text cut at spaces into parts, at most one for each weight, with lengths in proportion to the weights.
 
     Tags have no length.
     """
-    seen, place = 0, 0
+    seen, position = 0, 0
     cuts: list[tuple[int, int, int]] = []
-    """The characters that are seen before each space, and its place."""
-    for found in _TAG_OR_SPACE.finditer(text):
-        seen += found.start() - place
-        if found["space"]:
-            cuts.append((seen, *found.span()))
-            seen += found.end() - found.start()
-        place = found.end()
-    seen += len(text) - place
+    """For each space, the visible characters before it, its start and its end."""
+    for match in _TAG_OR_SPACE.finditer(text):
+        seen += match.start() - position
+        if match["space"]:
+            cuts.append((seen, *match.span()))
+            seen += match.end() - match.start()
+        position = match.end()
+    seen += len(text) - position
     parts: list[str] = []
     start = begun = number = 0
     left = list(accumulate(reversed(weights)))[::-1]

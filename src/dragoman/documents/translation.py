@@ -27,13 +27,13 @@ class TranslatedDocument:
     sentences: list[Translation]
     """The translation of each different sentence, in the order of the document."""
     places: list[str]
-    """Where each of these stands first."""
+    """Where each of these sentences stands first."""
     untranslated: Sequence[str] = ()
-    """Where other texts stand, which stay as they are because they cannot be put back."""
+    """Where texts stand that stay as they are, because a translation cannot be put there."""
 
     @property
     def repeated(self) -> int:
-        """Sentences that were there before."""
+        """Sentences that repeat an earlier one."""
         return self.segments - len(self.sentences)
 
 
@@ -62,7 +62,7 @@ def translate_document(
     by_text = _by_text(document, translator, language)
     sentences = [one for own in by_text for one in own]
     places: dict[str, str] = {}
-    """Of each different sentence."""
+    """Each different sentence -> where it stands first."""
     firsts = document.lines or [0] * len(document.texts)
     for text, own, place, first in zip(document.texts, by_text, document.places, firsts, strict=True):
         of_sentences = [place] * len(own)
@@ -71,12 +71,12 @@ def translate_document(
             of_sentences = [", ".join(filter(None, (place, f"line {line}"))) for line in lines]
         for one, its_place in zip(own, of_sentences, strict=True):
             places.setdefault(one, its_place)
-    found: dict[str, Translation] = {}
+    translations: dict[str, Translation] = {}
     for sentence, [best] in zip(places, translator.translate_lines(places), strict=True):
-        found[sentence] = best
-        progress(len(found))
+        translations[sentence] = best
+        progress(len(translations))
     has_units = document.units is not None
-    rendered = {sentence: aligned([best], matches=has_units) for sentence, best in found.items()}
+    rendered = {sentence: aligned([best], matches=has_units) for sentence, best in translations.items()}
     texts = translated_markup(
         document.texts, language, not translator.attends, [rendered[sentence] for sentence in sentences], None
     )
@@ -85,7 +85,7 @@ def translate_document(
         document.write(texts),
         len(sentences),
         words,
-        list(found.values()),
+        list(translations.values()),
         list(places.values()),
         document.untranslated,
     )

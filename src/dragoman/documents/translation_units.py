@@ -1,6 +1,6 @@
 """XLIFF and translation memories (TMX): units without a translation get one that is marked as a machine's.
 
-A unit that has a translation is never touched, and only the text of the others changes.
+A unit that has a translation is never touched; of the others, only the text changes.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ class _Segment(NamedTuple):
     unit: Element
     """The trans-unit of XLIFF 1.2, or the segment of 2."""
     number: str
-    """That of the mark; "" for all of the unit."""
+    """The number of its mark; "" for a whole unit."""
 
 
 def read_xliff(content: bytes, languages: Languages) -> Document:
     """Read XLIFF 1.2, also that of Trados and memoQ, or 2; a sentence that is marked in a unit is a segment.
 
-    New translations have the state `needs-review-translation` or `translated`, in files of Trados and memoQ what these
-    call a machine translation, and the file says how far they can be trusted.
+    New translations have the state `needs-review-translation` (1.2) or `translated` (2); in files of Trados and memoQ
+    they are marked as these programs mark machine translations. The file states their confidence.
 
     Raises:
         InputError: it is not XLIFF, or damaged.
     """
     file = _read(content, "xliff", "XLIFF", ("trans-unit", "unit", "file", "xliff"))
     root = file.root
-    found: list[_Segment] = []
+    segments: list[_Segment] = []
     done: list[DoneUnit] = []
     for unit in root.iter("{*}trans-unit", "{*}segment"):
         if _child(unit, "source") is None or _is_locked(unit):
@@ -63,15 +63,15 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             if definition is not None and definition.get("locked") == "true":
                 continue
             if target is not None and _words(target) and not _is_copy(unit, source, target):
-                done.append(DoneUnit(len(found), _words(source), _words(target)))
+                done.append(DoneUnit(len(segments), _words(source), _words(target)))
                 continue
             text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
-                found.append(_Segment(text, unit, number))
+                segments.append(_Segment(text, unit, number))
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         changed: dict[Element, None] = {}
-        for number, (segment, translated) in enumerate(zip(found, translations, strict=True)):
+        for number, (segment, translated) in enumerate(zip(segments, translations, strict=True)):
             if not translated.text:
                 continue
             changed[_unit_of(segment.unit)] = None
@@ -82,11 +82,11 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
         return file.written(changed, _names_of_target(root, languages))
 
     return Document(
-        [segment.text.inline.markup for segment in found],
+        [segment.text.inline.markup for segment in segments],
         write,
-        [_segment_name(segment) for segment in found],
+        [_segment_name(segment) for segment in segments],
         Units(done, write),
-        untranslated=[_segment_name(segment) for segment in found if _has_text_in_code(segment.text.element)],
+        untranslated=[_segment_name(segment) for segment in segments if _has_text_in_code(segment.text.element)],
         declared=_declared(root),
     )
 
@@ -104,7 +104,7 @@ def _child(unit: Element, name: str) -> Element | None:
 
 
 def _marks(element: Element | None) -> dict[str, Element]:
-    """The sentences that are marked in an element, by number; none if these are not different."""
+    """The sentences that are marked in an element, by number; none if two have the same number."""
     marks = [] if element is None else [mark for mark in element.iter("{*}mrk") if mark.get("mtype") == "seg"]
     numbered = {mark.get("mid", ""): mark for mark in marks}
     return numbered if len(numbered) == len(marks) and "" not in numbered else {}
@@ -123,7 +123,7 @@ def _segments(unit: Element) -> Iterator[tuple[str, Element, Element | None]]:
 
 
 def _target(segment: _Segment) -> Element:
-    """The element that a translation is written to; it is made where there is none."""
+    """The element that a translation is written to; it is created if there is none."""
     unit = segment.unit
     source = _child(unit, "seg-source")
     source = _child(unit, "source") if source is None else source
@@ -161,7 +161,7 @@ def _empty(element: Element) -> None:
 
 
 def _mark(segment: _Segment, translated: RatedText, *, is_sure: bool) -> None:
-    """Say where a translation comes from, as the program does that has written the file."""
+    """Mark where a translation comes from, in the way of the program that has written the file."""
     unit, number = segment.unit, segment.number
     matches, confidence = ((), None) if is_sure else (translated.matches, translated.confidence)
     is_kept = bool(matches) and matches[0].score == 1
@@ -226,7 +226,7 @@ def _namespace(element: Element) -> str:
 
 
 def _words(element: Element) -> str:
-    """The text of an element without that of codes, with plain spaces."""
+    """The text of an element without its codes, with plain spaces."""
     return " ".join("".join(_texts(element)).split())
 
 
@@ -255,7 +255,7 @@ def _segment_name(segment: _Segment) -> str:
 
 
 def _number_copies(target: Element, unit: Element) -> None:
-    """Give each element that a translation has twice a number of its own, as XLIFF and TMX want it."""
+    """Give each second copy of an element in a translation its own number, as XLIFF and TMX require."""
     seen: set[str] = set()
     begun: dict[str, list[Element]] = {}
     copies: list[Element] = []
@@ -276,7 +276,7 @@ def _number_copies(target: Element, unit: Element) -> None:
 
 
 def _renumber(element: Element, unit: Element, first: Element | None = None) -> None:
-    """Give a copy of an element numbers that no other one of its unit has, or those of the one that it ends."""
+    """Give a copy of an element numbers that are free in its unit, or the numbers of `first`, which it ends."""
     if local_name(element) in ("pc", "sc") and not any(map(element.get, ("dataRef", "dataRefStart", "dataRefEnd"))):
         element.set("copyOf", element.get("copyOf") or element.get("id") or "")
     for name in ("i", "rid", "id", "startRef"):
@@ -298,7 +298,7 @@ def _free_id(unit: Element, prefix: str) -> str:
 
 
 def _add_note(target: Element, text: str) -> None:
-    """Add a note on a translation of XLIFF 1.2 behind it, and behind those that are there."""
+    """Add a note on a translation of XLIFF 1.2 behind it, and behind earlier notes."""
     note = target.makeelement(f"{_namespace(target)}note", {"from": "Dragoman", "annotates": "target"})
     last = target
     while (after := last.getnext()) is not None and after.get("from") == "Dragoman":
@@ -308,15 +308,15 @@ def _add_note(target: Element, text: str) -> None:
 
 
 def _add_note_to_unit(segment: Element, text: str) -> None:
-    """Add a note on a translation of XLIFF 2, whose segments have none, at the beginning of the unit."""
+    """Add a note on a translation of XLIFF 2 at the beginning of the unit, as segments have no notes."""
     name, above = _namespace(segment), _unit_of(segment)
     notes = above.find(f"{name}notes")
     if notes is None:
         notes = segment.makeelement(f"{name}notes")
         notes.tail = above.text
-        # Behind what is of other namespaces, as the matches are.
-        place = next((at for at, one in enumerate(above) if str(one.tag).startswith(name or str(one.tag))), 0)
-        above.insert(place, notes)
+        # Behind elements of other namespaces, such as matches.
+        index = next((at for at, one in enumerate(above) if str(one.tag).startswith(name or str(one.tag))), 0)
+        above.insert(index, notes)
     note = segment.makeelement(f"{name}note", {"appliesTo": "target", "category": "confidence"})
     number = segment.get("id")
     note.text = f"segment {number}: {text}" if number else text
@@ -329,10 +329,10 @@ def _add_alternatives(target: Element, matches: Sequence[MemoryMatch], number: s
     of_mark = {"mid": number} if number else {}
     for match in reversed(matches):
         about = {"match-quality": f"{match.score:.0%}", "origin": "memory", **of_mark}
-        found = target.makeelement(f"{name}alt-trans", about)
-        _add_sides(found, name, match)
-        found.tail = target.tail
-        target.addnext(found)
+        alternative = target.makeelement(f"{name}alt-trans", about)
+        _add_sides(alternative, name, match)
+        alternative.tail = target.tail
+        target.addnext(alternative)
 
 
 def _add_matches(segment: Element, matches: Sequence[MemoryMatch]) -> None:
@@ -350,9 +350,9 @@ def _add_matches(segment: Element, matches: Sequence[MemoryMatch]) -> None:
         unit.insert(0, listed)
     for match in matches:
         reference = {"ref": f"#{segment.get('id')}", "similarity": f"{100 * match.score:.1f}", "type": "tm"}
-        found = unit.makeelement(f"{{{_MATCHES}}}match", reference)
-        _add_sides(found, core, match)
-        listed.append(found)
+        entry = unit.makeelement(f"{{{_MATCHES}}}match", reference)
+        _add_sides(entry, core, match)
+        listed.append(entry)
 
 
 def _add_sides(element: Element, name: str, match: MemoryMatch) -> None:
@@ -381,17 +381,17 @@ def _names_of_target(root: Element, languages: Languages) -> Iterator[tuple[Elem
 
 
 def read_memory(content: bytes, languages: Languages) -> Document:
-    """Read a translation memory (TMX); units without the target language get it, from a tool that is named, and a
-    property says how far it can be trusted.
+    """Read a translation memory (TMX); units without the target language get a translation that names Dragoman, and a
+    property states its confidence.
 
     Raises:
-        InputError: it is not TMX, or damaged; where it is written, the target language is not known.
+        InputError: the file is not TMX, or damaged; when it is written, the target language is not known.
     """
     file = _read(content, "tmx", "TMX", ("tu",))
     root = file.root
     header = next(root.iter("{*}header"), None)
     source = languages.source or (header.get("srclang", "") if header is not None else "")
-    found: list[tuple[MixedText, Element, Element | None]] = []
+    units: list[tuple[MixedText, Element, Element | None]] = []
     done: list[DoneUnit] = []
     for unit in root.iter("{*}tu"):
         own = {
@@ -409,17 +409,17 @@ def read_memory(content: bytes, languages: Languages) -> Document:
         if given is None:
             continue
         if target is not None and _words(target):
-            done.append(DoneUnit(len(found), _words(given), _words(target)))
+            done.append(DoneUnit(len(units), _words(given), _words(target)))
             continue
         text = MixedText(given, _role, _half)
         if text.inline.has_words:
-            found.append((text, given.getparent(), target))
+            units.append((text, given.getparent(), target))
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         if not languages.target:
             raise InputError("the target language is not known, which new translations are marked with")
         changed: list[Element] = []
-        numbered = enumerate(zip(found, translations, strict=True))
+        numbered = enumerate(zip(units, translations, strict=True))
         for number, ((text, given, target), (translated, confidence, *_)) in numbered:
             if not translated:
                 continue
@@ -442,9 +442,9 @@ def read_memory(content: bytes, languages: Languages) -> Document:
                     target.addprevious(rating)
         return file.written(changed)
 
-    places = [f"line {text.element.sourceline}" for text, _, _ in found]
-    lost = [place for place, (text, _, _) in zip(places, found, strict=True) if _has_text_in_code(text.element)]
-    return Document([text.inline.markup for text, _, _ in found], write, places, Units(done, write), untranslated=lost)
+    places = [f"line {text.element.sourceline}" for text, _, _ in units]
+    lost = [place for place, (text, _, _) in zip(places, units, strict=True) if _has_text_in_code(text.element)]
+    return Document([text.inline.markup for text, _, _ in units], write, places, Units(done, write), untranslated=lost)
 
 
 def _has_text_in_code(element: Element) -> bool:
@@ -453,7 +453,7 @@ def _has_text_in_code(element: Element) -> bool:
 
 
 def _read(content: bytes, name: str, kind: str, names: Sequence[str]) -> XmlText:
-    """A file whose outermost element has a name; `names` are those of elements that are changed."""
+    """Read a file whose outermost element must be called `name`; `names` are those of elements that are changed."""
     file = XmlText(content, names)
     if local_name(file.root) != name:
         raise InputError(f"the file is not {kind}: its outermost element is {local_name(file.root)}")
@@ -468,7 +468,7 @@ def _role(element: Element) -> Role:
 
 
 def _half(element: Element) -> Half | None:
-    """What an element of XLIFF or TMX is that begins or ends a formatting."""
+    """The half that an element of XLIFF or TMX is, if it begins or ends a formatting."""
     begins = local_name(element) in _BEGIN
     if not begins and local_name(element) not in _END:
         return None

@@ -1,4 +1,4 @@
-"""XML in which some elements have changed: all that has not changed keeps its characters."""
+"""Write XML with some changed elements; everything else keeps its characters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 class _Span(NamedTuple):
-    """Where a node stands in bytes."""
+    """The span of a node, in bytes."""
 
     start: int
     inside: int
@@ -31,16 +31,16 @@ class _Span(NamedTuple):
 
 
 class _Fragment:
-    """XML of one element within another one, with the places of all nodes."""
+    """XML of one element within another one, with the spans of all nodes."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
         root = parsed(content)
         self.element: Element = root[0]
-        self._spans = dict(zip(root.iter(), self._places(), strict=True))
+        self._spans = dict(zip(root.iter(), self._node_spans(), strict=True))
 
-    def _places(self) -> list[_Span]:
-        """The places of all nodes, in their order."""
+    def _node_spans(self) -> list[_Span]:
+        """The spans of all nodes, in their order."""
         content = self._content
         spans: list[_Span] = []
         opened: list[int] = []
@@ -63,9 +63,9 @@ class _Fragment:
 
         def other(mark: bytes) -> Callable[..., None]:
             def note(*_: object) -> None:
-                place = parser.CurrentByteIndex
-                behind = content.index(mark, place) + len(mark)
-                spans.append(_Span(place, behind, behind, behind))
+                begin = parser.CurrentByteIndex
+                behind = content.index(mark, begin) + len(mark)
+                spans.append(_Span(begin, behind, behind, behind))
 
             return note
 
@@ -75,7 +75,7 @@ class _Fragment:
         return spans
 
     def merged(self, new: Element, serialised: Callable[[Element], bytes]) -> bytes:
-        """A changed element as it is written here, but for what differs."""
+        """A changed element, written as it is here except where it differs."""
         return self._node(new, self.element, serialised)
 
     def _node(self, new: Element, old: Element, serialised: Callable[[Element], bytes]) -> bytes:
@@ -95,14 +95,14 @@ class _Fragment:
         parts = [content[span.inside : ends[0]] if new.text == old.text else self._text(new.text)]
         at = 0
         for child in new:
-            found = next((number for number in range(at, len(children)) if _alike(child, children[number])), None)
-            if found is None:
+            index = next((number for number in range(at, len(children)) if _alike(child, children[number])), None)
+            if index is None:
                 parts += [serialised(child), self._text(child.tail)]
                 continue
-            at = found + 1
-            same = child.tail == children[found].tail
-            behind = content[self._spans[children[found]].end : ends[at]] if same else self._text(child.tail)
-            parts += [self._node(child, children[found], serialised), behind]
+            at = index + 1
+            same = child.tail == children[index].tail
+            behind = content[self._spans[children[index]].end : ends[at]] if same else self._text(child.tail)
+            parts += [self._node(child, children[index], serialised), behind]
         inside = b"".join(parts)
         if head.endswith(b"/>"):
             if not inside:
@@ -122,7 +122,7 @@ def _alike(one: Element, other: Element) -> bool:
 
 
 def _equal(one: Element, other: Element) -> bool:
-    """Whether two nodes have the same content, but for what stands behind them."""
+    """Whether two nodes are equal, apart from their tails."""
     return (
         one.tag == other.tag
         and (one.text or "") == (other.text or "")
@@ -133,7 +133,7 @@ def _equal(one: Element, other: Element) -> bool:
 
 
 class XmlText:
-    """A file of XML, of which elements of some names can be changed."""
+    """An XML file in which elements of some names can be changed."""
 
     def __init__(self, content: bytes, names: Iterable[str]) -> None:
         """Read a file.
@@ -153,32 +153,32 @@ class XmlText:
         self._wide_breaks = b"\r\n" in self._text
 
     def written(self, changed: Iterable[Element], attributes: Iterable[tuple[Element, str, str]] = ()) -> bytes:
-        """The file with changed elements, none of which stands in another one.
+        """The file with changed elements, which must not be nested.
 
         Args:
             attributes: elements that only get an attribute, with its name and value.
         """
         numbers = {element: number for number, element in enumerate(self._elements)}
-        places = self._places()
+        spans = self._element_spans()
         edits: list[tuple[int, int, bytes]] = []
         for element in changed:
-            start, _, end = places[numbers[element]]
+            start, _, end = spans[numbers[element]]
             edits.append((start, end, self._merged(element, self._text[start:end])))
         for element, name, value in attributes:
-            start, end, _ = places[numbers[element]]
+            start, end, _ = spans[numbers[element]]
             at = end - (2 if self._text.endswith(b"/>", 0, end) else 1)
             edits.append((at, at, f" {name}={quoteattr(value)}".encode()))
         result: list[bytes] = []
-        place = 0
+        position = 0
         for start, end, new in sorted(edits):
-            result += [self._text[place:start], new]
-            place = end
-        text = b"".join([*result, self._text[place:]]).decode()
+            result += [self._text[position:start], new]
+            position = end
+        text = b"".join([*result, self._text[position:]]).decode()
         return text.encode(self._encoding, "xmlcharrefreplace")
 
-    def _places(self) -> list[tuple[int, int, int]]:
+    def _element_spans(self) -> list[tuple[int, int, int]]:
         """Where each element begins, where its start tag ends, and where it ends itself."""
-        places: list[tuple[int, int, int]] = []
+        spans: list[tuple[int, int, int]] = []
         opened: list[int] = []
         parser = expat.ParserCreate("utf-8")
 
@@ -189,21 +189,21 @@ class XmlText:
 
         def start(name: str, _: object) -> None:
             if name.rpartition(":")[2] in self._names:
-                opened.append(len(places))
-                places.append((parser.CurrentByteIndex, tag_end(), -1))
+                opened.append(len(spans))
+                spans.append((parser.CurrentByteIndex, tag_end(), -1))
 
         def end(name: str) -> None:
             if name.rpartition(":")[2] in self._names:
                 number = opened.pop()
-                begun, behind, _ = places[number]
-                places[number] = begun, behind, behind if self._text.endswith(b"/>", 0, behind) else tag_end()
+                begun, behind, _ = spans[number]
+                spans[number] = begun, behind, behind if self._text.endswith(b"/>", 0, behind) else tag_end()
 
         parser.StartElementHandler, parser.EndElementHandler = start, end
         parser.Parse(self._text, True)
-        return places
+        return spans
 
     def _merged(self, element: Element, before: bytes) -> bytes:
-        """A changed element as it was before, but for what has changed in it."""
+        """A changed element that keeps the characters of all that has not changed in it."""
         above = element.getparent()
         names = {} if above is None else above.nsmap
         declared = "".join(
@@ -211,7 +211,7 @@ class XmlText:
         )
         fragment = _Fragment(b"<a%s>%s</a>" % (declared.encode(), before))
         result = fragment.merged(element, self._serialised)
-        # What was put together must be what the element is.
+        # The merged text must mean the changed element.
         if _equal(_Fragment(b"<a%s>%s</a>" % (declared.encode(), result)).element, element):
             return result
         return self._serialised(element)
