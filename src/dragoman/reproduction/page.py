@@ -75,9 +75,10 @@ def _blocks(result: Mapping[str, Any], images: Mapping[str, str]) -> Iterator[Bl
     yield "h1", result["title"]
     yield from (("text", text) for text in (result["note"], *_facts(result)) if text)
     yield from (("h2", "Table"), ("table", scores_table(result)))
-    if result["corpus"].get("test sets"):
-        yield from (("h2", "Each test set"), ("table", test_sets_table(result)))
-    yield from (("h2", "Claims"), ("table", claims_table(result)))
+    if result["corpus"].get("test sets") and len((sets := test_sets_table(result))[0]) > 1:
+        yield from (("h2", "Each test set"), ("table", sets))
+    if result["claims"]:
+        yield from (("h2", "Claims"), ("table", claims_table(result)))
     for name, figure in result["figures"].items():
         yield "h2", figure["title"]
         yield ("image", (figure["title"], images[name])) if name in images else ("text", "No data.")
