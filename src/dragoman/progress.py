@@ -114,13 +114,13 @@ class _Lines:
 
     def __init__(self, console: Console, what: str, total: int | None) -> None:
         self._console, self._what, self._total = console, what, total
-        self._began = self._told = time.monotonic()
+        self._began = self._reported = time.monotonic()
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
-        if now - self._told < INTERVAL or not done:
+        if now - self._reported < INTERVAL or not done:
             return
-        self._told = now
+        self._reported = now
         rate = done / max(1e-9, now - self._began)
         of = left = ""
         if self._total is not None and self._total >= done:

@@ -21,7 +21,7 @@ _CHARSET = re.compile(rb"charset=([\w-]+)")
 
 
 def open_po(path: Path, file: BinaryIO) -> Table:
-    """Return the messages of a .po file; each form of a plural is one of its own.
+    """Return the messages of a .po file; each plural form is a message of its own.
 
     Raises:
         InputError: it is no catalogue, too large, or not in the encoding that it names.
@@ -35,13 +35,13 @@ def open_po(path: Path, file: BinaryIO) -> Table:
         number = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}:{number}: is not {encoding}, which its header names") from None
     except OSError as error:
-        place = re.search(r"line (\d+)", str(error))
-        raise InputError(f"{path}:{place[1] if place else 1}: not a line of a .po file") from None
+        line = re.search(r"line (\d+)", str(error))
+        raise InputError(f"{path}:{line[1] if line else 1}: not a line of a .po file") from None
     return _table(path, catalogue.metadata, catalogue)
 
 
 def open_mo(path: Path, file: BinaryIO) -> Table:
-    """Return the messages of a .mo file; each form of a plural is one of its own.
+    """Return the messages of a .mo file; each plural form is a message of its own.
 
     Raises:
         InputError: as for `open_po`.
@@ -65,8 +65,8 @@ def _read(path: Path, file: BinaryIO) -> tuple[bytes, str]:
     data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise InputError(f"{path}: more than {LARGEST >> 20} MiB; split the catalogue")
-    found = _CHARSET.search(data[: 1 << 16] if data[:4] != b"\xde\x12\x04\x95" else data)
-    encoding = found[1].decode() if found and found[1] != b"CHARSET" else "utf-8"
+    charset = _CHARSET.search(data[: 1 << 16] if data[:4] != b"\xde\x12\x04\x95" else data)
+    encoding = charset[1].decode() if charset and charset[1] != b"CHARSET" else "utf-8"
     try:
         "a".encode(encoding)
     except LookupError:
@@ -76,25 +76,26 @@ def _read(path: Path, file: BinaryIO) -> tuple[bytes, str]:
 
 def _table(path: Path, metadata: Mapping[str, Any], entries: list[POEntry]) -> Table:
     language = str(metadata.get("Language", "")).strip()
-    origin = str(metadata.get("X-Source-Language", "")).strip()
-    names = [known_language(origin) or SOURCE, known_language(language) or TARGET]
+    source_language = str(metadata.get("X-Source-Language", "")).strip()
+    names = [known_language(source_language) or SOURCE, known_language(language) or TARGET]
     if names[0] == names[1]:
         names = [SOURCE, TARGET]
 
     def records() -> Iterator[tuple[str, Record]]:
         for number, entry in enumerate(entries, 1):
             line = getattr(entry, "linenum", None)  # a compiled entry has none
-            place = f"{path}:{line}" if line else f"{path}, message {number}"
+            origin = f"{path}:{line}" if line else f"{path}, message {number}"
             for source, target in _forms(entry):
                 reason = _reason(entry, target)
-                yield place, reason or {names[0]: source, names[1]: target}
+                yield origin, reason or {names[0]: source, names[1]: target}
 
     sample = [record for _, record in records() if not isinstance(record, str)][:1]
     return Table(path, names, records(), sample, "languages")
 
 
 def _forms(entry: POEntry) -> Iterator[tuple[str, str]]:
-    """The message and its translation; of a plural the singular with its form, and the plural with each other form."""
+    """The message and its translation; for a plural the singular with its form, then the plural with each other
+    form."""
     forms = [entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural)]
     if not forms:
         yield entry.msgid, entry.msgstr

@@ -29,7 +29,7 @@ class Cleaner:
         self._config = config
         self._dropped = dropped
         self._digests = DigestSet()
-        self._told = False
+        self._warned = False
 
     def check(self, pair: Pair, source_segments: int, target_segments: int) -> str | None:
         """Return the reason why a pair is left out (one of REASONS), or None to keep it.
@@ -59,8 +59,8 @@ class Cleaner:
         if config.duplicates == "drop":
             if not self._digests.add(digest(pair)[:8]):
                 return "duplicate"
-            if self._digests.full and not self._told:
-                self._told = True
+            if self._digests.full and not self._warned:
+                self._warned = True
                 log.warning(
                     "the corpus has more than %s different pairs; repetitions of those after %s are not found",
                     f"{MAX_DIGESTS:,}",

@@ -54,32 +54,33 @@ _LANGUAGES = {
 }
 _NAMES = {name: role for role, names in (_SIDES | _LANGUAGES).items() for name in names.split()}
 _NO_LANGUAGES = ("id", "no")
-"""Codes of languages that as names of columns mostly mean an identifier and a number; so do nr, sn and others."""
+"""Codes of languages that mostly stand for an identifier or a number where they name a column, as do nr, sn and
+others."""
 
 _LONGEST_NAME = 40
 _TEXT = 0.8
-"""Share of the cells of a column that have a letter from which on the column is text."""
+"""A column is text if at least this share of its cells has a letter."""
 
 
 Record = Mapping[str, Any] | str
-"""What columns, keys or languages hold, by their names; or the reason why there is nothing to read."""
+"""Names of columns, keys or languages -> values; or the reason why the record is left out."""
 
 
 @dataclass
 class Table:
-    """Records of a file, each with what its columns, keys or languages hold."""
+    """The records of a file: values by column, key or language."""
 
     path: Path
     names: Sequence[str]
-    """Of its columns, in their order."""
+    """The names of the columns, in their order."""
     records: Iterator[tuple[str, Record]]
-    """Each with its place, such as "train.csv:17"."""
+    """Each with its origin, such as "train.csv:17"."""
     sample: Sequence[Mapping[str, Any]]
     """The first records, again."""
     what: str = "columns"
-    """What the names are the names of."""
+    """What `names` are called in messages: "columns", "keys" or "languages"."""
     named: bool = True
-    """Whether the file names its columns; else their numbers do."""
+    """Whether the file names its columns; if not, `names` are their numbers."""
 
 
 class Columns(NamedTuple):
@@ -90,13 +91,13 @@ class Columns(NamedTuple):
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The languages that the names of the columns say."""
+        """The languages that the columns are named after."""
         source, target = (_language(role_of(name)) for name in self)
         return source, target
 
 
 def choose_columns(table: Table, reading: Reading) -> Columns:
-    """Return the columns of source and target, and say which were found where none are given.
+    """Return the columns of source and target, and report them if the user gave none.
 
     Raises:
         InputError: a given column is not there, or the columns cannot be found.
@@ -104,13 +105,13 @@ def choose_columns(table: Table, reading: Reading) -> Columns:
     if reading.columns is not None:
         sides = zip(reading.columns, (SOURCE, TARGET), strict=True)
         return Columns(*(_given(table, wanted, side) for wanted, side in sides))
-    found = _by_names(table, reading.languages) or _by_text(table)
-    if found is None:
+    indices = _by_names(table, reading.languages) or _by_text(table)
+    if indices is None:
         raise InputError(
             f"{table.path}: which {table.what} are source and target? give --columns SOURCE TARGET; there are "
             f"{_listed(table)}"
         )
-    columns = Columns(*(table.names[place] for place in found))
+    columns = Columns(*(table.names[index] for index in indices))
     other = reading.conflict(table.path, columns.languages)
     if other is not None:
         raise InputError(
@@ -126,7 +127,7 @@ def choose_columns(table: Table, reading: Reading) -> Columns:
 
 
 def keys_in(record: Mapping[str, Any], columns: Columns) -> Columns:
-    """Return the languages of a record that stand for two languages: themselves, or the only variant of each."""
+    """Return the keys of a record for two languages: these languages, or the only variant of each."""
     if columns.source in record and columns.target in record:
         return columns
     return Columns(*(_variant(record, name, columns) for name in columns))
@@ -182,12 +183,12 @@ def role_of(name: str, *, part: bool = False) -> str | None:
     known = _NAMES.get(name.casefold()) or known_language(name)
     if known is not None or not part or re.search(r"\s", name):
         return known
-    found = {
+    roles = {
         role for word in re.split(r"[\W_]+", name) if (role := _NAMES.get(word.casefold()) or known_language(word))
     }
-    languages = {role for role in found if _language(role)}
-    found = languages or found  # source_en is a column of English
-    return found.pop() if len(found) == 1 else None
+    languages = {role for role in roles if _language(role)}
+    roles = languages or roles  # source_en is a column of English
+    return roles.pop() if len(roles) == 1 else None
 
 
 def _is_common(name: str, role: str | None) -> bool:
@@ -200,33 +201,33 @@ def _language(role: str | None) -> str | None:
 
 
 def _by_names(table: Table, languages: Sequence[str] | None) -> tuple[int, int] | None:
-    """The places of the two columns whose names say what they are, if there is no other choice."""
+    """The indices of the source and target columns according to their names, if only one choice is possible."""
     names = table.names
     for part in (False, True):
         roles = [role_of(name, part=part) for name in names]
         if roles.count(SOURCE) == roles.count(TARGET) == 1:
             return roles.index(SOURCE), roles.index(TARGET)
-        places = [place for place, role in enumerate(roles) if _language(role)]
-        if len(places) > 2:
-            places = [place for place in places if _is_common(names[place], roles[place])]
+        indices = [index for index, role in enumerate(roles) if _language(role)]
+        if len(indices) > 2:
+            indices = [index for index in indices if _is_common(names[index], roles[index])]
         if languages is not None:
             wanted = [
-                [place for place in places if base_language(roles[place] or "") == base_language(one)]
+                [index for index in indices if base_language(roles[index] or "") == base_language(one)]
                 for one in languages
             ]
-            if all(len(found) == 1 for found in wanted):
+            if all(len(matches) == 1 for matches in wanted):
                 return wanted[0][0], wanted[1][0]
         if table.what == "languages":  # a unit has the one or the other variant of a language
-            places = list({base_language(roles[place] or ""): place for place in reversed(places)}.values())[::-1]
-        if len(places) == 2 and roles[places[0]] != roles[places[1]]:
-            return places[0], places[1]
+            indices = list({base_language(roles[index] or ""): index for index in reversed(indices)}.values())[::-1]
+        if len(indices) == 2 and roles[indices[0]] != roles[indices[1]]:
+            return indices[0], indices[1]
     return None
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Return whether the first line of a table names its columns: two of them by side, or by different languages.
+    """Return whether the first line of a table names its columns: two of them by their side, or by different languages.
 
-    A pair does not: a translation has the same language on both sides, in two languages (German, Deutsch).
+    A pair does not: it can only name one language, on both sides (German, Deutsch).
     """
     for part in (False, True):
         roles = {role_of(cell, part=part) for cell in cells} - {None}
@@ -236,15 +237,15 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def differs_in_script(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a first line is a header because it is in a script that a column of the others does not have.
+    """Return whether a first line is a header because a cell is in a script that the column does not have below it.
 
-    Names in Latin letters may stand above any text. Others are a header only if all cells are in one script, and
-    differ: else the line is a pair with a side that was not translated.
+    Names in Latin letters may stand above any text. Other cells are a header only if all are in one script, and differ;
+    otherwise the line is a pair with an untranslated side.
     """
     filled = [cell.strip() for cell in first if cell.strip()]
     alike = len({*map(script_of, filled)}) == 1 and len({*filled}) == len(filled) > 1
-    for place, cell in enumerate(first):
-        scripts = [script_of(row[place]) for row in rows if place < len(row)]
+    for index, cell in enumerate(first):
+        scripts = [script_of(row[index]) for row in rows if index < len(row)]
         known = [script for script in scripts if script is not None]
         own = script_of(cell)
         if own is None or (own != "latin" and not alike):
@@ -261,15 +262,15 @@ def script_of(text: str) -> str | None:
 
 
 def _by_text(table: Table) -> tuple[int, int] | None:
-    """The places of the only two columns, or of the only two that hold text; by script where there are more."""
+    """The indices of the only two columns, or of the only two that hold text; by script if more hold text."""
     if len(table.names) == 2:
         return 0, 1
     if sum(_is_common(name, role_of(name)) for name in table.names) > 2:
         return None  # their text does not say which languages are meant
-    places = [place for place, name in enumerate(table.names) if _is_text([row.get(name) for row in table.sample])]
-    if len(places) > 2:
-        places = _longest_of_each_script(table, places)
-    return (places[0], places[1]) if len(places) == 2 else None
+    indices = [index for index, name in enumerate(table.names) if _is_text([row.get(name) for row in table.sample])]
+    if len(indices) > 2:
+        indices = _longest_of_each_script(table, indices)
+    return (indices[0], indices[1]) if len(indices) == 2 else None
 
 
 def _is_text(values: Sequence[Any]) -> bool:
@@ -280,12 +281,12 @@ def _is_text(values: Sequence[Any]) -> bool:
     return len(texts) >= _TEXT * len(values) and len(set(texts)) > len(texts) / 2
 
 
-def _longest_of_each_script(table: Table, places: Sequence[int]) -> list[int]:
-    """The column with the longest text of each script."""
+def _longest_of_each_script(table: Table, indices: Sequence[int]) -> list[int]:
+    """The index of the column with the longest text of each script."""
     longest: dict[str, tuple[int, int]] = {}
-    for place in places:
-        text = " ".join(row.get(table.names[place]) or "" for row in table.sample)
-        script = Counter(script_of(row.get(table.names[place]) or "") for row in table.sample).most_common(1)[0][0]
+    for index in indices:
+        text = " ".join(row.get(table.names[index]) or "" for row in table.sample)
+        script = Counter(script_of(row.get(table.names[index]) or "") for row in table.sample).most_common(1)[0][0]
         if script is not None:
-            longest[script] = max(longest.get(script, (-1, 0)), (len(text), place))
-    return sorted(place for _, place in longest.values())
+            longest[script] = max(longest.get(script, (-1, 0)), (len(text), index))
+    return sorted(index for _, index in longest.values())

@@ -127,7 +127,7 @@ def _read_corpus(
 
 def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
     pairs = enumerate(zip_longest(corpus_lines(source, on_undecodable), corpus_lines(target, on_undecodable)), 1)
-    place = str(source)  # made once: text of millions of lines is read here
+    name = str(source)  # made once: text of millions of lines is read here
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
             shorter = number - 1
@@ -137,7 +137,7 @@ def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | N
                 f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; "
                 "line k of one must be the translation of line k of the other"
             )
-        yield Pair(source_line, target_line, f"{place}:{number}", corpus=corpus)
+        yield Pair(source_line, target_line, f"{name}:{number}", corpus=corpus)
 
 
 def _linked(pairs: Iterator[Pair], files: Sequence[Path], alignment: Path) -> Iterator[Pair]:

@@ -22,12 +22,13 @@ SAMPLE = 100
 
 
 class PeekedLines:
-    """Lines of a file of which the first can be looked at; each is reported as undecodable when it is read."""
+    """Lines of a file whose first lines can be looked at in advance; an undecodable line is reported when it is
+    read."""
 
     def __init__(
         self, read: Callable[[OnUndecodable | None], Generator[str, None, None]], on_undecodable: OnUndecodable | None
     ) -> None:
-        """`read` gives the lines of the file, and takes what is called with those that are not UTF-8."""
+        """`read` yields the lines of the file; it calls its argument with each line that is not UTF-8."""
         self._report = on_undecodable
         self._bad: list[UndecodableLine] = []
         self._lines = read(None if on_undecodable is None else self._bad.append)
@@ -61,7 +62,7 @@ def has_header(lines: PeekedLines, reading: Reading) -> bool:
 
 
 def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators: str) -> Table:
-    """Return the records of a table whose columns one of some characters separates.
+    """Return the records of a table, whose columns are separated by one of the characters `separators`.
 
     Raises:
         InputError: as the records are read, a line has more or fewer columns than the first, or quotes do not end.
@@ -86,11 +87,11 @@ def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators:
 
 
 def column_names(rows: Sequence[Sequence[str | None]], reading: Reading) -> tuple[bool, list[str]]:
-    """Return whether the first of some rows is a header, and the names of the columns: those, or their numbers."""
+    """Return whether the first of some rows is a header, and the names of the columns: its cells, or numbers."""
     cells = [[cell or "" for cell in row] for row in rows]
     first = cells[0] if cells else []
     if _is_header(first, reading) or differs_in_script(first, cells[1:]):
-        named = [cell.strip() for cell in first]  # a number where a name is empty or that of another column
+        named = [cell.strip() for cell in first]  # a number replaces a name that is empty or not unique
         return True, [name if name and named.count(name) == 1 else str(at) for at, name in enumerate(named, 1)]
     return False, [str(number) for number in range(1, max(map(len, cells), default=0) + 1)]
 
@@ -126,7 +127,7 @@ def _is_quoted(sample: Sequence[str]) -> bool:
 def _rows(
     path: Path, lines: Iterable[str], separator: str, *, quoted: bool, whole: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows with the numbers of their first lines, but not empty ones; `whole` is false of a sample."""
+    """Yield each row that is not empty with the number of its first line; `whole` is false for a sample."""
     ended = (f"{line}\n" for line in lines)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     reader = csv.reader(ended, delimiter=separator, quoting=quoting, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 MAX_DIGESTS = 40_000_000
-"""Digests that are remembered at most; 512 MiB."""
+"""The most digests that are remembered; 512 MiB."""
 _LOAD = 0.6
 """Part of the slots that may be taken: more would make searches long."""
 
@@ -28,19 +28,19 @@ class DigestSet:
         self._limit = int(_LOAD * slots)
 
     def add(self, digest: bytes) -> bool:
-        """Remember a digest of 8 bytes; whether it is new."""
+        """Remember a digest of 8 bytes; return whether it is new."""
         value = int.from_bytes(digest, "little") or 1
         slots = self._slots
         mask = len(slots) - 1
-        place = value & mask
-        while there := slots[place]:
-            if there == value:
+        slot = value & mask
+        while taken := slots[slot]:
+            if taken == value:
                 return False
-            place = (place + 1) & mask
+            slot = (slot + 1) & mask
         if self._count == self._most:
             self.full = True
             return True
-        slots[place] = value
+        slots[slot] = value
         self._count += 1
         if self._count > self._limit:
             self._grow()
@@ -52,7 +52,7 @@ class DigestSet:
         slots, mask = self._slots, len(self._slots) - 1
         for value in before:
             if value:
-                place = value & mask
-                while slots[place]:
-                    place = (place + 1) & mask
-                slots[place] = value
+                slot = value & mask
+                while slots[slot]:
+                    slot = (slot + 1) & mask
+                slots[slot] = value

@@ -20,7 +20,7 @@ _LATIN = {
     "cp1257": "Estonian Latvian Lithuanian",
     "cp1258": "Vietnamese",
 }
-"""The code page of Windows for each language: in most text several give letters, and the language decides."""
+"""The Windows code page of each language. Most text reads as letters in several of them, so the language decides."""
 
 _LANGUAGE_PAGE = {language: page for page, languages in _LATIN.items() for language in languages.split()}
 _OTHERS = (
@@ -55,7 +55,8 @@ _ORDERLY = 10.0
 """Percent of disorder that text in other scripts may have."""
 
 _COHERENT, _COHERENT_ALONE = 70.0, 40.0
-"""Percent of coherence with a language that Latin text needs, and where no other code page gives other letters."""
+"""Percent of coherence with a language that Latin text needs; the second where no other code page reads other
+letters."""
 
 
 _TONE = re.compile("(?<=[aeiouyAEIOUYăâêôơưĂÂÊÔƠƯ])[\u0300\u0301\u0303\u0309\u0323]")
@@ -63,23 +64,23 @@ _MARK = re.compile("[\u0300\u0301\u0303\u0309\u0323]")
 """The tones of Vietnamese, which in cp1258 are characters of their own behind their vowel."""
 
 _FEWEST_TONES, _TONES_OF_MARKS, _TONES_OF_BYTES = 20, 0.95, 0.2
-"""Tones that make text Vietnamese: how many, and their parts of what would be marks and of the bytes beyond ASCII."""
+"""Text is Vietnamese from so many tones on, if they are these parts of all marks and of the bytes beyond ASCII."""
 
 
 class Encoding(NamedTuple):
     """The encoding of a file."""
 
     name: str
-    """As Python knows it."""
-    told: str | None = None
-    """The language and how sure that is, for messages; None where a byte order mark or the user says it."""
+    """Python's name of it."""
+    evidence: str | None = None
+    """How it was recognised, for messages; None where a byte order mark or the user says it."""
 
 
 def require_encoding(name: str) -> str:
     """Return a name of an encoding of text as Python spells it.
 
     Raises:
-        ConfigError: there is none of this name.
+        ConfigError: no encoding has this name.
     """
     try:
         "a".encode(name)
@@ -138,15 +139,15 @@ def _escaped(head: bytes) -> str | None:
 
 def _wide_without_ascii(head: bytes) -> Encoding | None:
     """UTF-16 without a mark whose text has few letters of ASCII, as in Korean: its spaces and line ends are ASCII."""
-    found = []
+    encodings = []
     for name, lines in (("UTF-16LE", b"\n\0"), ("UTF-16BE", b"\0\n")):
         try:
             text = head[: len(head) // 2 * 2].decode(name)
         except UnicodeDecodeError:
             continue
         if lines in head and "\0" not in text and sum(map(_is_text, text)) > _TEXT * len(text):
-            found.append(name)
-    return Encoding(found[0], "by its line ends") if len(found) == 1 else None
+            encodings.append(name)
+    return Encoding(encodings[0], "by its line ends") if len(encodings) == 1 else None
 
 
 def _is_text(letter: str) -> bool:
@@ -170,18 +171,20 @@ def _recognised(head: bytes) -> Encoding | None:
     if len(re.sub(rb"[\x00-\x7f]", b"", head)) < _FEWEST:
         return None
     tones = _tones(head)
-    if tones is not None and tones.found >= _FEWEST_TONES:
+    if tones is not None and tones.number >= _FEWEST_TONES:
         return Encoding("cp1258", f"Vietnamese, {100 * tones.part:.0f} % sure")
-    found = list(from_bytes(head, cp_isolation=list(CANDIDATES)))
-    if not found:
+    readings = list(from_bytes(head, cp_isolation=list(CANDIDATES)))
+    if not readings:
         return None
-    best = max(found[:1] + [one for one in found if one.encoding in _LATIN], key=lambda one: one.percent_coherence)
-    if found[0].encoding in _LATIN:
+    best = max(
+        readings[:1] + [one for one in readings if one.encoding in _LATIN], key=lambda one: one.percent_coherence
+    )
+    if readings[0].encoding in _LATIN:
         page = _LANGUAGE_PAGE.get(best.language)
-        right = next((one for one in found if page in (one.encoding, *one.could_be_from_charset)), None)
+        right = next((one for one in readings if page in (one.encoding, *one.could_be_from_charset)), None)
         if right is None:
             return None
-        alone = all(one.encoding not in _LATIN or str(one) == str(right) for one in found)
+        alone = all(one.encoding not in _LATIN or str(one) == str(right) for one in readings)
         if best.percent_coherence < (_COHERENT_ALONE if alone else _COHERENT):
             return None
         if right.percent_coherence < best.percent_coherence - _CLEAR or right.percent_chaos > best.percent_chaos + 1:
@@ -189,10 +192,10 @@ def _recognised(head: bytes) -> Encoding | None:
         if len(_SYMBOL_IN_WORD.findall(str(right))) > _SYMBOLS * sum(byte > 0x7F for byte in head):
             return None
         return Encoding(str(page), f"{best.language}, {best.percent_coherence:.0f} % sure")
-    best = found[0]
+    best = readings[0]
     if best.percent_chaos > _ORDERLY:
         return None
-    for other in found[1:]:
+    for other in readings[1:]:
         clear = other.percent_chaos > best.percent_chaos + _CLEAR
         if not clear and other.percent_coherence > best.percent_coherence - _CLEAR and str(other) != str(best):
             return None
@@ -200,9 +203,9 @@ def _recognised(head: bytes) -> Encoding | None:
 
 
 class _Tones(NamedTuple):
-    found: int
+    number: int
     part: float
-    """Of all characters that would be marks."""
+    """The part of all marks that are tones."""
 
 
 def _tones(text: bytes) -> _Tones | None:

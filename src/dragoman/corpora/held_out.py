@@ -25,7 +25,7 @@ _DIGESTS = 1 << 128
 
 
 class HeldOut:
-    """The pairs of a dev set, to be found again in the training text."""
+    """The pairs of a dev set, which are recognised in the training text."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = pairs
@@ -39,9 +39,9 @@ class HeldOut:
     def observed(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield all pairs; `seen` then counts those of the dev set among them."""
         for pair in pairs:
-            found = digest(pair)
-            if found in self._digests:
-                self._seen.add(found)
+            key = digest(pair)
+            if key in self._digests:
+                self._seen.add(key)
             yield pair
 
     @property
@@ -60,17 +60,17 @@ def hold_out(pairs: Iterable[Pair], usable: Callable[[Pair], bool]) -> HeldOut:
     Raises:
         InputError: there are fewer than two different usable pairs.
     """
-    smallest: list[tuple[int, int, Pair]] = []  # a heap: negative digest, place, pair
+    smallest: list[tuple[int, int, Pair]] = []  # a heap: negative digest, index, pair
     held: set[int] = set()
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         number = int.from_bytes(digest(pair))
         if (len(smallest) == MOST and number > -smallest[0][0]) or number in held or not usable(pair):
             continue
         held.add(number)
         if len(smallest) < MOST:
-            heapq.heappush(smallest, (-number, place, pair))
+            heapq.heappush(smallest, (-number, index, pair))
         else:
-            held.discard(-heapq.heappushpop(smallest, (-number, place, pair))[0])
+            held.discard(-heapq.heappushpop(smallest, (-number, index, pair))[0])
     distinct = len(smallest)
     if distinct < 2:
         raise InputError(
@@ -81,4 +81,4 @@ def hold_out(pairs: Iterable[Pair], usable: Callable[[Pair], bool]) -> HeldOut:
         distinct = (MOST - 1) * _DIGESTS // -smallest[0][0]
     count = max(1, min(MOST, int(SHARE * distinct)))
     chosen = heapq.nlargest(count, smallest)
-    return HeldOut([pair for _, pair in sorted((place, pair) for _, place, pair in chosen)])
+    return HeldOut([pair for _, pair in sorted((index, pair) for _, index, pair in chosen)])

@@ -45,8 +45,8 @@ def _objects(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
     """Yield the objects of the only list that has objects."""
     import ijson
 
-    depth, level, number = 0, 0, 0  # level: the depth of what a list holds that may be the one; 0 outside of one
-    key, found = "", None  # keys of that list and of the one with objects, "" where the file is the list
+    depth, level, number = 0, 0, 0  # level: the depth of the entries of a list that may be the corpus; 0 outside
+    key, list_key = "", None  # of this list and of the list with objects; "" if the file is the list
     builder = None  # of the object that is read
     try:
         for event, value in ijson.basic_parse(file, use_float=True):
@@ -56,12 +56,12 @@ def _objects(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
                     key = value
                 elif level and depth == level and not closes:
                     if event == "start_map":
-                        if found not in (None, key):
+                        if list_key not in (None, key):
                             raise InputError(
-                                f'{path}: "{found}" and "{key}" are lists of objects; a corpus has one such list'
+                                f'{path}: "{list_key}" and "{key}" are lists of objects; a corpus has one such list'
                             )
-                        found, builder = key, ijson.ObjectBuilder()
-                    elif found == key:
+                        list_key, builder = key, ijson.ObjectBuilder()
+                    elif list_key == key:
                         raise InputError(f"{path}, object {number + 1}: not an object; the list must hold objects")
                 elif event == "start_array" and not level and depth <= 1:
                     level = depth + 1
@@ -82,5 +82,5 @@ def _objects(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
         after = f" after object {number}" if number else ""
         reason = next(iter(str(error).splitlines()), "damaged").strip()
         raise InputError(f"{path}: not JSON{after}: {reason}") from None
-    if found is None:
+    if list_key is None:
         raise InputError(f"{path}: no list of objects in it; a .json corpus is a list of objects, or has one in it")

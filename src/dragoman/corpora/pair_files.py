@@ -45,16 +45,16 @@ def _refuse(line: UndecodableLine) -> NoReturn:
 
 
 def corpus_encoding(path: Path) -> str | None:
-    """The encoding of a file of lines, which is said if it is recognised; None for UTF-8, and for what is no file."""
+    """The encoding of a file of lines, reported if it was recognised; None for UTF-8, and for what is not a file."""
     if not path.is_file():
         return None
     reading = current_reading()
-    found = find_encoding(path, reading.encoding)
-    if found is None:
+    encoding = find_encoding(path, reading.encoding)
+    if encoding is None:
         return None
-    if found.told is not None:
-        reading.say(f"{path}: read as {found.name} ({found.told}); --encoding NAME chooses another")
-    return found.name
+    if encoding.evidence is not None:
+        reading.say(f"{path}: read as {encoding.name} ({encoding.evidence}); --encoding NAME chooses another")
+    return encoding.name
 
 
 LineTable = Callable[[Path, PeekedLines], Table | None]
@@ -71,7 +71,8 @@ def _tsv_table(path: Path, lines: PeekedLines) -> Table | None:
 
 
 def _is_plain(names: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether an object has the keys "source" and "target", and none that is asked for: those are of other files."""
+    """Whether an object has the keys "source" and "target" but no wanted key, as wanted keys are those of other
+    files."""
     return {SOURCE, TARGET} <= set(names) and set(names).isdisjoint(wanted)
 
 
@@ -80,13 +81,13 @@ def _json_lines_table(path: Path, lines: PeekedLines) -> Table | None:
     first = lines.sample(1)
     try:
         names = list(flattened(_json_object(first[0], str(path)))) if first else []
-    except InputError:  # which is raised with its line as it is read
+    except InputError:  # raised again, with its line, when the line is read
         names = []
     wanted = current_reading().columns
     if not names or (SOURCE in names or TARGET in names if wanted is None else _is_plain(names, wanted)):
         return None
-    places = ((f"{path}:{number}", line) for number, line in enumerate(lines, 1))
-    records = ((place, flattened(_json_object(line, place))) for place, line in places)
+    numbered = ((f"{path}:{number}", line) for number, line in enumerate(lines, 1))
+    records = ((origin, flattened(_json_object(line, origin))) for origin, line in numbered)
     return Table(path, names, records, [flattened(_json_object(line, str(path))) for line in first], "keys")
 
 
@@ -121,22 +122,22 @@ def pair_format(path: Path) -> str:
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """Return the files that a name stands for: those of a folder, or that match a pattern, which hold pairs; or itself.
+    """Return the files of pairs that a name stands for: all in a folder, all that match a pattern, or the file itself.
 
     Raises:
         InputError: there is none in the folder, or none matches.
     """
     if path.is_dir():
-        found = sorted(path.iterdir())
+        paths = sorted(path.iterdir())
     elif set("*?[").intersection(str(path)) and not path.exists():
-        found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+        paths = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
     else:
         return [path]
-    members = [one for one in found if one.is_file() and (holds_pairs(one) or pair_format(one) in INFLECTIONS)]
+    members = [one for one in paths if one.is_file() and (holds_pairs(one) or pair_format(one) in INFLECTIONS)]
     if not members:
         what = "is a folder without" if path.is_dir() else "matches no"
         raise InputError(f"{path}: {what} files of pairs, which end in {', '.join(KINDS)}; also .gz, .xz, .zst")
-    others = [one.name for one in found if one.is_file() and one not in members]
+    others = [one.name for one in paths if one.is_file() and one not in members]
     if others:
         current_reading().say(
             f"{path}: left out, as they hold no pairs: {', '.join(others[:5])}{' ...' * (len(others) > 5)}"
@@ -227,7 +228,7 @@ def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
     columns = choose_columns(table, reading)
     left_out: Counter[str] = Counter()
     number = 0
-    for place, record in chain([first], table.records):
+    for origin, record in chain([first], table.records):
         number += 1
         if isinstance(record, str):
             left_out[record] += 1
@@ -238,18 +239,18 @@ def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
             left_out[f"without {missing}"] += 1
             continue
         source_key, target_key = keys
-        source = _one_line(_text(record, source_key, place))
+        source = _one_line(_text(record, source_key, origin))
         if several and isinstance(record[target_key], list):
-            given = list(map(_one_line, _references(record, place, target_key)))
-            yield Pair(source, given[0], place, corpus=corpus).with_references(given)
+            given = list(map(_one_line, _references(record, origin, target_key)))
+            yield Pair(source, given[0], origin, corpus=corpus).with_references(given)
         else:
-            yield Pair(source, _one_line(_text(record, target_key, place)), place, corpus=corpus)
+            yield Pair(source, _one_line(_text(record, target_key, origin)), origin, corpus=corpus)
     if left_out:
         counted = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
-        told = f"{table.path}: {left_out.total():,} of {number:,} records left out: {counted}"
+        message = f"{table.path}: {left_out.total():,} of {number:,} records left out: {counted}"
         if left_out.total() == number:
-            raise InputError(told)
-        reading.say(told)
+            raise InputError(message)
+        reading.say(message)
 
 
 def _read_tsv(path: Path, lines: Iterator[str], corpus: int, several: bool) -> Iterator[Pair]:
@@ -301,7 +302,7 @@ def _read_json_lines(path: Path, lines: Iterator[str], corpus: int, several: boo
 
 
 def parse_pair(line: str, origin: str, form: str) -> tuple[str, str]:
-    """The source and the target of a line of a .tsv or .jsonl file, which `form` says.
+    """The source and the target of a line of a .tsv or .jsonl file; `form` is its suffix.
 
     Raises:
         InputError: the line does not have that form; `origin` names it.
@@ -340,8 +341,8 @@ def _references(entry: Mapping[str, object], origin: str, key: str = TARGET) -> 
 
 def _text(entry: Mapping[str, object], key: str, origin: str, expected: str = "a string") -> str:
     if key not in entry:
-        found = ", ".join(f'"{name}"' for name in entry) or "none"
-        raise InputError(f'{origin}: no key "{key}"; the keys are {found}')
+        names = ", ".join(f'"{name}"' for name in entry) or "none"
+        raise InputError(f'{origin}: no key "{key}"; the keys are {names}')
     text = entry[key]
     if not isinstance(text, str):
         several = (

@@ -41,7 +41,7 @@ class Pair:
         return self.target, *self.other_references
 
     def with_references(self, references: Sequence[str]) -> Pair:
-        """The pair with other references; empty ones are none, unless all are."""
+        """The pair with other references; empty references are left out unless all are empty."""
         given = [reference for reference in references if reference.strip()] or references[:1]
         return replace(self, target=given[0], other_references=tuple(given[1:]))
 

@@ -27,21 +27,21 @@ class Reading:
         self.columns = columns
         """The columns of source and target, by name or number; None to find them."""
         self.languages = languages
-        """The languages of source and target, by which columns are found that have their names."""
+        """The languages of source and target, which find columns that are named after languages."""
         self.encoding = encoding
         """The encoding of files that are not UTF-8; None to recognise it."""
         self._say = say
         self._said: set[str] = set()
-        self._found: tuple[str, str, str] | None = None
-        """The first file whose languages were found, and these."""
+        self._first_languages: tuple[str, str, str] | None = None
+        """The first file whose languages are known, and its source and target language."""
 
     def conflict(self, path: Path, languages: tuple[str | None, str | None]) -> str | None:
-        """Note the languages that are found in a file; return what an earlier file has if that is not the same."""
+        """Note the languages of a file; return those of an earlier file if they differ."""
         source, target = (None if code is None else base_language(code) for code in languages)
         if source is None or target is None or self is _ANY:
             return None
-        self._found = self._found or (str(path), source, target)
-        first, *both = self._found
+        self._first_languages = self._first_languages or (str(path), source, target)
+        first, *both = self._first_languages
         return None if both == [source, target] else f"{first} is {both[0]} to {both[1]}"
 
     def say(self, line: str) -> None:

@@ -1,6 +1,6 @@
 """Spreadsheets: .xlsx, read by openpyxl, and .ods.
 
-Values are read, not formulas: of a cell with a formula what the program that saved the file has computed. A sheet
+Values are read, not formulas: a cell with a formula has the value that was computed before the file was saved. A sheet
 begins with a header or with its first pair; other sheets are read too if they have the header of the first.
 """
 
@@ -71,8 +71,8 @@ def open_spreadsheet(path: Path, file: BinaryIO, reading: Reading, sheets: Calla
             reading.say(f"{path}: sheets left out, whose first row is another: {left_out}")
 
     def named_records(rows: _Rows) -> Iterator[tuple[str, Record]]:
-        for place, row in rows:
-            yield place, dict(zip(names, row, strict=False))
+        for origin, row in rows:
+            yield origin, dict(zip(names, row, strict=False))
 
     sample = [dict(zip(names, row, strict=False)) for _, row in begun[named:]]
     return Table(path, names, named_records(records()), sample, named=named)
@@ -81,10 +81,10 @@ def open_spreadsheet(path: Path, file: BinaryIO, reading: Reading, sheets: Calla
 def _filled(rows: _Rows) -> _Rows | None:
     """The rows of a sheet that have text, without the empty cells at their ends; None where there are none."""
     trimmed = (
-        (place, row[: 1 + max((at for at, cell in enumerate(row) if cell and cell.strip()), default=-1)])
-        for place, row in rows
+        (origin, row[: 1 + max((at for at, cell in enumerate(row) if cell and cell.strip()), default=-1)])
+        for origin, row in rows
     )
-    filled = ((place, row) for place, row in trimmed if row)
+    filled = ((origin, row) for origin, row in trimmed if row)
     first = next(filled, None)
     return None if first is None else chain([first], filled)
 
@@ -125,7 +125,7 @@ def xlsx_sheets(path: Path, parts: zipfile.ZipFile) -> Iterator[_Rows]:
     """
     import openpyxl
 
-    with _damage_told(path):
+    with _damage_as_input_error(path):
         book = openpyxl.load_workbook(parts.fp, read_only=True, data_only=True)
     for sheet in book.worksheets:
         if sheet.sheet_state == "visible":
@@ -133,8 +133,8 @@ def xlsx_sheets(path: Path, parts: zipfile.ZipFile) -> Iterator[_Rows]:
 
 
 @contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    """Turn what openpyxl raises for a damaged file, which may be anything, into an InputError; drop its warnings."""
+def _damage_as_input_error(path: Path) -> Iterator[None]:
+    """Turn any error of openpyxl into an InputError, as a damaged file may raise any; drop its warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -142,18 +142,21 @@ def _damage_told(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        told = str(error) or type(error).__name__
-        raise InputError(f"{path}: damaged, or not an .xlsx file: {told.splitlines()[0]}") from None
+        reason = str(error) or type(error).__name__
+        raise InputError(f"{path}: damaged, or not an .xlsx file: {reason.splitlines()[0]}") from None
 
 
 def _xlsx_rows(path: Path, sheet: Any) -> _Rows:
     rows = enumerate(sheet.iter_rows(values_only=True), 1)
     while True:
-        with _damage_told(path):
-            found = next(rows, None)
-        if found is None:
+        with _damage_as_input_error(path):
+            numbered = next(rows, None)
+        if numbered is None:
             return
-        yield f"{path}, {sheet.title}!{found[0]}", [None if cell is None else str(cell) for cell in found[1][:_WIDEST]]
+        yield (
+            f"{path}, {sheet.title}!{numbered[0]}",
+            [None if cell is None else str(cell) for cell in numbered[1][:_WIDEST]],
+        )
 
 
 def ods_sheets(path: Path, parts: zipfile.ZipFile) -> Iterator[_Rows]:
@@ -204,8 +207,8 @@ def _ods_cells(row: Element) -> list[str | None]:
 
 def _repeated(element: Element, attribute: str) -> int:
     """How many rows or cells an element stands for."""
-    found = next((value for name, value in element.attrib.items() if str(name).endswith(f"}}{attribute}")), "1")
-    return int(found) if found.isdecimal() else 1
+    repeats = next((value for name, value in element.attrib.items() if str(name).endswith(f"}}{attribute}")), "1")
+    return int(repeats) if repeats.isdecimal() else 1
 
 
 def _ods_text(element: Element) -> Iterator[str]:

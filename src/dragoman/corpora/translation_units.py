@@ -32,7 +32,7 @@ _CODES = {"bpt", "ept", "ph", "it", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em
 _PLACEHOLDER = re.compile(
     r"%%|%(?:\d+\$|\(\w+\))?[-+ #0]*\d*(?:\.\d+)?(?:hh?|ll?)?[a-zA-Z@]|%\d+|%\w+%|\$?\{\{?[\w.:,#-]*\}?\}|\$\w+|@\w+"
 )
-"""What a program puts something in place of: %s, %1$d, %(name)s, {0}, {{name}}, ${name}, %NAME%."""
+"""Placeholders that a program fills in: %s, %1$d, %(name)s, {0}, {{name}}, ${name}, %NAME%."""
 
 _BREAK = re.compile(r"\s*(?:<\s*br\b.*|\\n|[\r\n]+|lb|fmt:lb|x-html-br)\s*", re.DOTALL | re.IGNORECASE)
 
@@ -126,7 +126,7 @@ def open_xliff(path: Path, file: BinaryIO) -> Table:
 def _records(
     path: Path, units: Iterator[Element], readers: Mapping[str, Callable[[Element], Iterator[Record]]]
 ) -> Iterator[tuple[str, Record]]:
-    """What is read of each unit, by functions for the names of elements."""
+    """The records of each unit; `readers` are the functions that read elements, by name."""
     for number, element in enumerate(units, 1):
         try:
             for record in readers[local_name(element)](element):
@@ -136,11 +136,12 @@ def _records(
 
 
 def _table(path: Path, records: Iterator[tuple[str, Record]], first: list[str]) -> Table:
-    """A table of records by language; `first` has those that come first, once a record has been read."""
+    """A table of records by language. `first` has the languages that come first; it is complete once a record is
+    read."""
     begun = list(islice(records, SAMPLE))
     sample = [record for _, record in begun if not isinstance(record, str)]
-    found = dict.fromkeys(name for record in sample for name in record)
-    names = sorted(found, key=lambda name: not any(base_language(name) == base_language(one) for one in first))
+    languages = dict.fromkeys(name for record in sample for name in record)
+    names = sorted(languages, key=lambda name: not any(base_language(name) == base_language(one) for one in first))
     if not names or set(names) == set(first):
         names = list(first)
     return Table(path, names, chain(begun, records), sample, "languages")
@@ -166,7 +167,7 @@ def inner_text(element: Element) -> str:
     """Return the text of an element without inline markup."""
     parts: list[str] = [element.text or ""]
     for child in element:
-        if not isinstance(child.tag, str):  # no comment and no processing instruction, which the parser removes
+        if not isinstance(child.tag, str):  # an entity: the parser removes comments and processing instructions
             raise _UnknownEntityError(child.text)
         parts.append(_code(child) if local_name(child) in _CODES else inner_text(child))
         parts.append(child.tail or "")

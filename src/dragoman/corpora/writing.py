@@ -33,7 +33,7 @@ class CorpusWriter:
         """`write` writes a pair; it returns False for one that the file cannot hold."""
         self.pairs = 0
         self.changes: Counter[str] = Counter()
-        """How many sides were written differently, by what was done."""
+        """What was changed -> how many sides were written differently."""
         self._write = write
 
     def write(self, source: str, target: str) -> None:
@@ -41,7 +41,7 @@ class CorpusWriter:
         self.pairs += self._write(source, target) is not False
 
     def replaced(self, pattern: str | re.Pattern[str], by: str, text: str, what: str) -> str:
-        """Return a text without what the file cannot hold, and count it if it has some."""
+        """Replace what the file cannot hold, and count the text if it had some."""
         changed = re.sub(pattern, by, text)
         self.changes[what] += changed != text
         return changed

@@ -31,12 +31,12 @@ def read_elements(
     starts: Mapping[str, Callable[[Element], None]],
     forgotten: Collection[str] = (),
 ) -> Iterator[Element]:
-    """Yield the elements of some names as they end; they are forgotten when the next one is asked for.
+    """Yield the elements of some names as they end; an element is cleared when the next one is requested.
 
     Args:
         root: the name of the element of the whole file.
-        starts: functions that look at the attributes of elements, by their names, as these begin.
-        forgotten: the names of other elements that are forgotten as they end.
+        starts: element names -> functions that look at the attributes of such an element when it begins.
+        forgotten: the names of other elements that are cleared when they end.
 
     Raises:
         InputError: it is not XML, has another root, declares entities, or is nested too deeply.
@@ -70,16 +70,16 @@ def read_elements(
             _require_root(path, parser.root, root)
     except etree.XMLSyntaxError as error:
         first = next(iter(parser.error_log), None)
-        line, told = (error.lineno or 1, error.msg) if first is None else (first.line, first.message)
-        raise InputError(f"{path}:{line}: not XML, or damaged: {told}") from None
+        line, reason = (error.lineno or 1, error.msg) if first is None else (first.line, first.message)
+        raise InputError(f"{path}:{line}: not XML, or damaged: {reason}") from None
 
 
 def _require_root(path: Path, element: Element, root: str) -> None:
     """Refuse a file of another kind, and one that declares entities."""
     tree = element.getroottree()
-    found = local_name(tree.getroot())
-    if found != root:
-        raise InputError(f"{path}: its outermost element is {found}, not {root}; name the file by its kind")
+    name = local_name(tree.getroot())
+    if name != root:
+        raise InputError(f"{path}: its outermost element is {name}, not {root}; name the file by its kind")
     declared = tree.docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise InputError(f"{path}: declares entities, which is not allowed in a corpus; replace them by their text")

@@ -155,7 +155,7 @@ def _content(path: Path, encoding: str | None, console: Console) -> bytes:
         text = content.decode(found.name)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start + 1} is not {found.name}") from None
-    how = "" if found.told is None else f" ({found.told}); --encoding NAME chooses another"
+    how = "" if found.evidence is None else f" ({found.evidence}); --encoding NAME chooses another"
     console.info(f"{path}: read as {found.name}, written as UTF-8{how}")
     return text.encode()
 
