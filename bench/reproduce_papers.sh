@@ -84,7 +84,7 @@ keep() { # copies what pages are made of
     tar -C "$DIR" -c --exclude='*.safetensors' --exclude=checkpoints --exclude=text --exclude=data --exclude=tensorboard \
         --exclude=./sentences --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
         --exclude=result.md --exclude='*.links' --exclude='*.dictionary' --exclude=steps/{links,dictionary}-*.json \
-        --exclude='.*.lock' --exclude='*heatmaps*' . |
+        --exclude='.*.lock' --exclude='*heatmaps*' --exclude='*.rows.xz' --exclude='*.samples.gz' . |
         tar -C "$KEPT" -x
     python - "$KEPT" <<<"$FORGET_SAMPLES"
     find "$KEPT" -name log.jsonl -exec sed -i '/"kind": "validation"/!d' {} +
