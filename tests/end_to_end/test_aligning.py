@@ -198,8 +198,9 @@ def test_a_statistical_aligner_keeps_blank_lines(tmp_path: Path, capsys: pytest.
         lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
         source.write_text("".join(f"{line[0]}\n" for line in lines), encoding="utf-8")
         target.write_text("".join(f"{line[1]}\n" for line in lines), encoding="utf-8")
-        assert main(["align", str(source), str(target), "--aligner", "hmm", "--quiet"]) == 0
-        assert capsys.readouterr().out == expected
+        for files in ([source, target], [path]):
+            assert main(["align", *map(str, files), "--aligner", "hmm", "--quiet"]) == 0
+            assert capsys.readouterr().out == expected
 
 
 @pytest.mark.parametrize(

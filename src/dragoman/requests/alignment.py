@@ -15,6 +15,7 @@ from dragoman.requests.shared import (
     PRINTED,
     Compute,
     EnsembleOptions,
+    Pairs,
     PairsRequest,
     Quiet,
     Request,
@@ -125,6 +126,7 @@ REVERSE_RULES = (
 class AlignmentRequest(PairsRequest, kw_only=True):
     """Links between the words of given translations."""
 
+    pairs: Pairs = ()  # one file with both sides is enough for a statistical aligner, which has no run
     output: Annotated[str, output("the alignments")] = "-"
     format: Annotated[
         LinkFormat,
