@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
+from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import ConfigError
 from dragoman.inputs import inputs_protected, owning
 from dragoman.stored_files import read_regular
@@ -86,6 +87,12 @@ def test_standard_input_is_an_input(text: Path, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
         with inputs_protected([str(text)]), pytest.raises(ConfigError, match=REFUSED):
             list(read_lines("-"))
+
+
+def test_standard_input_is_one_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nA\nb\nB\n")))
+    with inputs_protected([]), pytest.raises(ConfigError, match="standard input is read twice; give a file for all"):
+        list(read_pairs([[Path("-"), Path("-")]]))
 
 
 @pytest.mark.parametrize("second", ["./out", "link"])

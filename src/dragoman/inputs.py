@@ -52,6 +52,7 @@ class _Command:
         """The files that it has put into their places."""
         self.owned: list[str] = []
         """The real paths of folders whose lock it holds."""
+        self.reads_standard_input = False
 
 
 _command: _Command | None = None
@@ -93,6 +94,19 @@ def note_input(path: str | Path, status: os.stat_result) -> None:
     _command.inputs.setdefault(_identity(status), set()).add(
         name if name == STANDARD_STREAM else os.path.realpath(name)
     )
+
+
+def note_standard_input() -> None:
+    """Note that standard input is opened, whose lines are those of one input.
+
+    Raises:
+        ConfigError: another input of the command reads it.
+    """
+    if _command is None:
+        return
+    if _command.reads_standard_input:
+        raise ConfigError("standard input is read twice; give a file for all but one of the inputs")
+    _command.reads_standard_input = True
 
 
 def note_input_at(path: str | Path) -> None:

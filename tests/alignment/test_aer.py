@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,11 @@ def test_an_unreadable_file_gives_one_line_and_exit_code_2(
     assert (printed.out, printed.err.count("\n")) == ("", 1)
 
 
-def test_two_files_cannot_both_be_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["aer", "-", "-"]) == 2
-    assert "cannot both be standard input" in capsys.readouterr().err
+def test_two_files_cannot_both_be_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in "aer", "symmetrize":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"0-0\n0-0\n")))
+        assert main([verb, "-", "-"]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, "standard input is read twice" in printed.err) == ("", True)

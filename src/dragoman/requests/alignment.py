@@ -193,14 +193,6 @@ class AerRequest(Request, kw_only=True):
     json: Annotated[bool, doc("print the scores as JSON")] = False
     general: PRINTED = Quiet()
 
-    rules: ClassVar = (
-        Rule(
-            (),
-            lambda values: values["gold"] == values["hypothesis"] == "-",
-            "GOLD and HYP cannot both be standard input",
-        ),
-    )
-
 
 class SymmetrizationRequest(Request, kw_only=True):
     """The alignments of two directions, to be combined."""
@@ -211,14 +203,6 @@ class SymmetrizationRequest(Request, kw_only=True):
     swapped: Annotated[bool, doc("links in BACKWARD have the target word first")] = False
     output: Annotated[str, output("the alignments")] = "-"
     general: PRINTED = Quiet()
-
-    rules: ClassVar = (
-        Rule(
-            (),
-            lambda values: values["forward"] == values["backward"] == "-",
-            "FORWARD and BACKWARD cannot both be standard input",
-        ),
-    )
 
 
 class DictionaryRequest(Request, kw_only=True):

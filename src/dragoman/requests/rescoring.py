@@ -113,14 +113,7 @@ class RescoringRequest(Request, kw_only=True):
     output: Annotated[str, output("the n-best list")] = "-"
     general: GENERAL = Compute()
 
-    rules: ClassVar = (
-        Rule(
-            (),
-            lambda values: values["nbest"] == values["source"] == "-",
-            "NBEST and {source} cannot both be standard input",
-        ),
-        *FEATURE_RULES,
-    )
+    rules: ClassVar = FEATURE_RULES
 
 
 class RerankingCriterion(Section):

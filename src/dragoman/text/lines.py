@@ -25,7 +25,14 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 import zstandard
 
 from dragoman.errors import InputError, nearest
-from dragoman.inputs import STANDARD_STREAM, is_standard_output, note_input, note_written, require_no_input
+from dragoman.inputs import (
+    STANDARD_STREAM,
+    is_standard_output,
+    note_input,
+    note_standard_input,
+    note_written,
+    require_no_input,
+)
 from dragoman.systems import IS_WINDOWS
 from dragoman.text.temporary import create_temporary_file, sync_folder
 
@@ -181,6 +188,7 @@ _READERS: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".xz": lzma.
 
 def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     if str(path) == STANDARD_STREAM:
+        note_standard_input()
         with suppress(OSError, ValueError):  # it is closed, or has no file descriptor
             note_input(path, os.fstat(sys.stdin.buffer.fileno()))
         return nullcontext(sys.stdin.buffer)
