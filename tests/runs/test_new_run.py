@@ -140,8 +140,7 @@ def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(RunError) as caught:
             NewRun(path, NEW, overwrite=True).__enter__()
         assert str(caught.value) == (
-            f"{name}: is the current folder, or above it, and a run is exchanged for its whole folder; give another "
-            "path to --out"
+            f"{name}: is the current folder, or above it, and the whole folder is replaced; give another path to --out"
         )
     assert tree(tmp_path) == before
 
@@ -155,7 +154,7 @@ def test_a_folder_that_nobody_may_write_to_is_refused_at_once(tmp_path: Path, mo
 
 def test_a_mounted_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path)
-    with pytest.raises(RunError, match="is a mounted file system, and a run is exchanged for its whole folder"):
+    with pytest.raises(RunError, match="is a mounted file system, and the whole folder is replaced"):
         NewRun(tmp_path, NEW).__enter__()
     with NewRun(tmp_path / "run", NEW) as new:
         new.take_place()

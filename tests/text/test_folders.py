@@ -44,6 +44,17 @@ def test_the_next_writer_removes_what_a_killed_process_left(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "light", "whole"]
 
 
+@pytest.mark.parametrize("name", [".", "..", "../work"])
+def test_the_current_folder_is_not_replaced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for replace in False, True:
+        refused = pytest.raises(RunError, match="is the current folder, or above it, and the whole folder is replaced")
+        with refused, new_folder(Path(name), replace=replace):
+            pass
+    assert os.listdir(tmp_path) == ["work"]
+
+
 def test_two_processes_do_not_prepare_one_folder(tmp_path: Path) -> None:
     final = tmp_path / "light"
     with new_folder(final) as new:

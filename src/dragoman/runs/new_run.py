@@ -17,7 +17,7 @@ from dragoman.errors import ConfigError, RunError
 from dragoman.inputs import noted_inputs, owning
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.parts import MARK, is_marked, is_part, lies_in_parts, parts_in, segments_of, sort_files, write_mark
-from dragoman.text.folders import PreparedFolder, restore_folder
+from dragoman.text.folders import PreparedFolder, require_exchangeable, restore_folder
 
 
 class NewRun:
@@ -129,9 +129,7 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
         )
     if not os.access(path, os.W_OK):
         raise RunError(f"{path}: you are not permitted to write to this folder; give another path")
-    if os.path.ismount(path) or Path.cwd().is_relative_to(os.path.realpath(path)):
-        what = "the current folder, or above it" if not os.path.ismount(path) else "a mounted file system"
-        raise RunError(f"{path}: is {what}, and a run is exchanged for its whole folder; give another path to --out")
+    require_exchangeable(path)
     ours, foreign = sort_files(path)
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""

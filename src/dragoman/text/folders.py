@@ -48,9 +48,10 @@ class PreparedFolder:
         later paths.
 
         Raises:
-            RunError: another process writes to this place.
+            RunError: another process writes to this place; or as for `require_exchangeable`.
             OSError: the folder cannot be created.
         """
+        require_exchangeable(final)
         make_folder(final.parent)
         real = Path(os.path.realpath(final))
         with lock_beside(final, what) as is_locked:
@@ -106,6 +107,19 @@ def new_folder(final: Path, *, replace: bool = False, refuse: Callable[[], objec
         refuse()
         require_no_input_in(final)  # again: it may have been read in the meantime
         prepared.take_place(replace=replace)
+
+
+def require_exchangeable(final: Path) -> None:
+    """Refuse a place that no other folder can take.
+
+    Raises:
+        RunError: it is the current folder, one above it, or a mounted file system.
+    """
+    if not os.path.isdir(final):  # where the current folder was removed, a new one elsewhere can still be written
+        return
+    if os.path.ismount(final) or Path.cwd().is_relative_to(os.path.realpath(final)):
+        what = "a mounted file system" if os.path.ismount(final) else "the current folder, or above it"
+        raise RunError(f"{final}: is {what}, and the whole folder is replaced; give another path to --out")
 
 
 def require_free(final: Path, what: str, foreign: Callable[[Path], Sequence[str] | None], *, overwrite: bool) -> None:
