@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import RunError
-from dragoman.learning.log import Correction, CorrectionLog
+from dragoman.learning.log import Correction, CorrectionLog, folder_beside
 
 ENTRIES = [Correction(source, source.upper(), "base", 3) for source in ("a b", "ü\u2028x", 'q"t')]
 
@@ -71,3 +71,12 @@ def test_lines_without_a_check_are_read(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"source": "a", "target": "A", "base": "base", "beside": 3}\n', encoding="utf-8")
     assert CorrectionLog(path).entries == [Correction("a", "A", "base", 3)]
+
+
+def test_the_log_of_a_run_lies_beside_it_however_its_path_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "RUN" / "text").mkdir(parents=True)
+    assert [folder_beside(Path(path)) for path in ("RUN", "RUN/", "RUN/.")] == ["RUN.learned"] * 3
+    monkeypatch.chdir(tmp_path / "RUN" / "text")
+    assert folder_beside(Path("..")) == str(tmp_path / "RUN.learned")
+    monkeypatch.chdir(tmp_path / "RUN")
+    assert folder_beside(Path(".")) == str(tmp_path / "RUN.learned")

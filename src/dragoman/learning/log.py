@@ -23,6 +23,11 @@ from dragoman.text.temporary import sync_folder, writing
 log = logging.getLogger(__name__)
 
 
+def folder_beside(run: Path) -> str:
+    """RUN.learned, the folder of what a run learns; also for a run whose path ends in a dot or two."""
+    return f"{run if run.name not in ('', '..') else run.resolve()}.learned"
+
+
 class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A source and what a person made of its translation."""
 

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from dragoman.errors import DragomanError, RunError
+from dragoman.learning.log import folder_beside
 from dragoman.runs.opening import trained_folder
 from dragoman.serving.learning_messages import LearnerCommand, LearnerReply
 from dragoman.serving.logs import event
@@ -46,7 +47,7 @@ class LearningModel:
         Raises:
             RunError: as for `Learner`.
         """
-        self._command = [str(run), f"{str(run).rstrip('/')}.learned", device]
+        self._command = [str(run), folder_beside(run), device]
         self.memory = memory
         self.corrections: list[tuple[str, str]] = []
         self._generation = 0

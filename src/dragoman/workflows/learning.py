@@ -13,7 +13,7 @@ from dragoman.errors import InputError
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.learning.guard import LOST
 from dragoman.learning.learner import BLOCK, Learner
-from dragoman.learning.log import Correction
+from dragoman.learning.log import Correction, folder_beside
 from dragoman.model.weights import save_weights, weights_of
 from dragoman.progress import Console
 from dragoman.requests.learning import LearningRequest
@@ -39,7 +39,7 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
         read = [base.weights, base.config, *(Path(file) for files in wanted.pairs for file in files)]
         require_free(Path(request.result.out), overwrite=request.result.overwrite, inputs=read)
     pairs = list(read_pairs(wanted.pairs))  # before a log is opened, which may be one of the files
-    folder = wanted.learned or f"{request.run.rstrip('/')}.learned"
+    folder = wanted.learned or folder_beside(Path(request.run))
     if not pairs and not Path(folder).is_dir():
         raise InputError(f"{folder}: does not exist; learn with --pairs first, or name the folder with --learned")
     with Learner(
