@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from dragoman.cli.main import VERBS
+from dragoman.cli.main import VERBS, main
 from dragoman.cli.shared.parsing import Parser, spelt
 from dragoman.cli.shared.requests import named
 from dragoman.config.section import Section, keys_of
@@ -127,3 +127,23 @@ def test_the_command_line_gives_the_request_that_python_writes() -> None:
     assert statistical.baseline.train == (("t.tsv",), ("a", "b"))
     with pytest.raises(OptionError, match="give a run and two files"):
         verb.request(parser.parse(["s.de", "s.en"]))
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("rerank list --mbr-size 5", "--mbr-size requires --mbr"),
+        ("rerank list --mbr-scale 2", "--mbr-scale requires --mbr"),
+        (
+            "phrase-table table --write-pairs p.tsv --name T",
+            "--write-pairs computes no scores; leave the other options",
+        ),
+        ("smt train --train a b --alignments c --aligner hmm --out S", "--aligner has no effect with --alignments"),
+        ("smt train --train a b --alignments c --symmetrize union --out S", "--symmetrize has no effect with"),
+        ("evaluate RUN a b --group 5", "--group requires --by source-groups, reference-groups or rarity"),
+        ("export RUN --out S --web --languages x1 de", "argument --languages: 'x1' is not a language code"),
+    ],
+)
+def test_an_option_without_effect_is_refused(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 2
+    assert message in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import Count, Section, doc, keys_of
+from dragoman.evaluation.slices import GROUP
 from dragoman.evaluation.tokenizers import TOKENIZERS, Tokenizer, tokenizer_name
 from dragoman.requests.shared import (
     COMPRESSION,
@@ -48,7 +49,7 @@ class Slices(Section):
             repeat=True,
         ),
     ] = ()
-    group: Annotated[Count, doc("sentences per group")] = 200
+    group: Annotated[Count | None, doc(f"sentences per group (default: {GROUP})")] = None
     frequencies: Annotated[
         str | None,
         doc("source words for --by rarity, most frequent first or with counts (default: the vocabulary of the run)"),
@@ -137,6 +138,11 @@ class EvaluationRequest(Request, kw_only=True):
             "{option} has no effect with {hyp}; leave one of them out",
         ),
         Rule(("robustness_lines",), lacking("robustness"), "{option} requires {robustness}"),
+        Rule(
+            ("group",),
+            lambda values: not {"source-groups", "reference-groups", "rarity"}.intersection(values["by"]),
+            "{option} requires {by} source-groups, reference-groups or rarity",
+        ),
         Rule(("frequencies",), lambda values: "rarity" not in values["by"], "{option} requires {by} rarity"),
         Rule(
             ("against",),

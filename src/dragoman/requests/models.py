@@ -22,6 +22,7 @@ from dragoman.requests.shared import (
     given,
     lacking,
 )
+from dragoman.text.languages import language_code
 
 
 class CheckRequest(Request, kw_only=True):
@@ -58,7 +59,10 @@ class WebSite(Section):
     languages: Annotated[
         tuple[str, ...] | None,
         doc(
-            "languages of the site, such as de en (default: the languages of the run)", metavar=("SRC", "TGT"), nargs=2
+            "languages of the site, such as de en (default: the languages of the run)",
+            metavar=("SRC", "TGT"),
+            nargs=2,
+            kind=language_code,
         ),
     ] = None
 

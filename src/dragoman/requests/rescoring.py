@@ -131,8 +131,8 @@ class RerankingCriterion(Section):
     mbr: Annotated[bool, doc("minimum Bayes risk: expected --metric under that score")] = False
     # Outside the union, which typing takes for that of `--mbr` of `translate`, with its order of the choices.
     metric: Annotated[MetricName, doc("sentence-level metric of --oracle and --mbr (default: bleu)")] | None = None
-    mbr_scale: Annotated[Positive, doc("scaling factor of scores for --mbr", metavar="F")] = 1.0
-    mbr_size: Annotated[Count, doc("hypotheses per sentence to consider for --mbr")] = 100
+    mbr_scale: Annotated[Positive | None, doc("scaling factor of scores for --mbr (default: 1)", metavar="F")] = None
+    mbr_size: Annotated[Count | None, doc("hypotheses per sentence to consider for --mbr (default: 100)")] = None
 
 
 class RerankingRequest(Request, kw_only=True):
@@ -149,6 +149,7 @@ class RerankingRequest(Request, kw_only=True):
     rules: ClassVar = (
         Rule(("oracle",), given("mbr"), "{option} and {mbr} exclude each other; leave one of them out"),
         Rule(("metric",), lacking("mbr", "oracle"), "{option} requires {oracle} or {mbr}"),
+        Rule(("mbr_scale", "mbr_size"), lacking("mbr"), "{option} requires {mbr}"),
     )
 
 
@@ -242,7 +243,7 @@ class PhraseTableRequest(Request, kw_only=True):
         ),
         Rule(
             ("write_pairs",),
-            given("model", "reverse", "unknown", "output", "filter"),
+            given("model", "reverse", "unknown", "output", "filter", "name"),
             "{option} computes no scores; leave the other options out",
         ),
         Rule(

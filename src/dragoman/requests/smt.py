@@ -20,9 +20,11 @@ from dragoman.requests.shared import (
     Rule,
     TokenisedReferences,
     Unsigned,
+    given,
     output,
 )
 
+ALIGNER: Aligner = "eflomal"
 DISTORTION_LIMIT = 6
 """As in Moses."""
 
@@ -39,8 +41,10 @@ class WordAlignment(Section):
         tuple[str, ...],
         doc("word alignments in Pharaoh format to use instead of an aligner; one file for each --train", repeat=True),
     ] = ()
-    aligner: Annotated[Aligner, doc("word aligner, run in both directions")] = "eflomal"
-    symmetrize: Annotated[SymmetrizationMethod, doc("symmetrization heuristic")] = DEFAULT_METHOD
+    aligner: Annotated[Aligner | None, doc(f"word aligner, run in both directions (default: {ALIGNER})")] = None
+    symmetrize: Annotated[SymmetrizationMethod | None, doc(f"symmetrization heuristic (default: {DEFAULT_METHOD})")] = (
+        None
+    )
 
 
 class SystemModels(Section):
@@ -73,6 +77,7 @@ class SystemTrainingRequest(Request, kw_only=True):
                 "each"
             ),
         ),
+        Rule(("aligner", "symmetrize"), given("alignments"), "{option} has no effect with {alignments}; leave it out"),
     )
 
 

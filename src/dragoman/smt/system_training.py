@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from dragoman.alignment.symmetrize import symmetrize
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, symmetrize
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
 from dragoman.progress import Console
-from dragoman.requests.smt import SystemModels, SystemTrainingRequest, WordAlignment
+from dragoman.requests.smt import ALIGNER, SystemModels, SystemTrainingRequest, WordAlignment
 from dragoman.scoring.nbest import escape_word
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
@@ -90,11 +90,12 @@ def _align(corpus: Corpus, words: WordAlignment, console: Console) -> list[list[
     """Align in both directions with a statistical aligner, and symmetrize."""
     from dragoman.alignment.statistical import align_statistically
 
-    console.info(f"aligning with {words.aligner}, in both directions")
-    forward = align_statistically(corpus, words.aligner, console=console)
-    backward = align_statistically([(target, source) for source, target in corpus], words.aligner, console=console)
+    aligner = words.aligner or ALIGNER
+    console.info(f"aligning with {aligner}, in both directions")
+    forward = align_statistically(corpus, aligner, console=console)
+    backward = align_statistically([(target, source) for source, target in corpus], aligner, console=console)
     return [
-        symmetrize(links, [(i, j) for j, i in reversed_links], words.symmetrize)
+        symmetrize(links, [(i, j) for j, i in reversed_links], words.symmetrize or DEFAULT_METHOD)
         for links, reversed_links in zip(forward, backward, strict=True)
     ]
 

@@ -69,7 +69,7 @@ def export_site(
     out: Path,
     options: ExportOptions,
     *,
-    languages: tuple[str, str] | None = None,
+    languages: Sequence[str] | None = None,
     overwrite: bool = False,
 ) -> Site:
     """Export runs to the folder `out`, several as one ensemble.
@@ -114,7 +114,7 @@ def export_site(
     return Site(sum(sizes.values()), fetched, prepared.difference)
 
 
-def _languages(run: Run, given: tuple[str, str] | None) -> tuple[str, str]:
+def _languages(run: Run, given: Sequence[str] | None) -> tuple[str, str]:
     source, target = given or (run.config.text.source.language, run.config.text.target.language)
     if source is None or target is None:
         raise ConfigError(f"{run.folder.path}: does not name its languages; give them, such as --languages de en")

@@ -63,7 +63,7 @@ def rerank_lists(request: RerankingRequest) -> None:
     criterion = _criterion(request)
     if chosen.mbr:
         utility = pairwise_chrf if chosen.metric == "chrf" else pairwise_bleu
-        criterion = by_expectation(criterion, chosen.mbr_scale, chosen.mbr_size, utility)
+        criterion = by_expectation(criterion, chosen.mbr_scale or 1.0, chosen.mbr_size or 100, utility)
     spacing = SpacingCounter()
     with replace_output(request.output) as file:
         written = 0

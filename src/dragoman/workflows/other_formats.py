@@ -12,7 +12,6 @@ from dragoman.importing.opennmt import read_opennmt
 from dragoman.progress import Console
 from dragoman.requests.models import ExportRequest, ImportRequest
 from dragoman.runs.opening import open_run
-from dragoman.text.languages import language_code
 from dragoman.website.site import Site, export_site
 
 
@@ -31,11 +30,7 @@ def export_models(request: ExportRequest) -> None:
     options = ExportOptions(int8, words.shortlist, [Path(name) for name in words.shortlist_corpus], combination)
     exported: Exported | Site
     if request.site.web:
-        languages = None
-        if request.site.languages is not None:
-            source, target = map(language_code, request.site.languages)
-            languages = source, target
-        exported = export_site(runs, out, options, languages=languages, overwrite=request.overwrite)
+        exported = export_site(runs, out, options, languages=request.site.languages, overwrite=request.overwrite)
     else:
         exported = export_runs(runs, out, options, overwrite=request.overwrite)
     console = Console(quiet=request.general.quiet)

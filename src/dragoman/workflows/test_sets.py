@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.evaluate import corpus_metrics
 from dragoman.evaluation.robustness import OTHER_LINES
 from dragoman.evaluation.significance import Comparisons, compare
-from dragoman.evaluation.slices import read_ranks
+from dragoman.evaluation.slices import GROUP, read_ranks
 from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
 from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
@@ -114,7 +114,7 @@ class QualityEvaluation:
         request, slices, unusual = self._request, self._request.slices, self._request.unusual
         return MeasureOptions(
             slices=tuple(dict.fromkeys(slices.by or ("source-length",))),
-            group=slices.group,
+            group=slices.group or GROUP,
             ranks=None if slices.frequencies is None else read_ranks(slices.frequencies),
             without_unknown=slices.without_unknown,
             robustness=unusual.robustness,
