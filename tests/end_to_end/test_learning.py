@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError, RunError
 from dragoman.learning import learner as module
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.model.weights import weights_of
-from dragoman.stored_files import sha256_of
+from dragoman.stored_files import model_digest, sha256_of
 from dragoman.text.segmentation import load_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.spelling import Spelling
@@ -222,3 +222,15 @@ def test_the_command_learns_lists_undoes_and_writes_a_run(run_folder: Path, tmp_
         assert main(["learn", str(run), *options]) == 2
         assert message in capsys.readouterr().err
     assert not (tmp_path / "mistyped").exists()
+
+
+def test_what_is_learnt_is_not_kept_in_a_run(run_folder: Path, tmp_path: Path, capsys: Said) -> None:
+    run, pairs = shutil.copytree(run_folder, tmp_path / "run"), tmp_path / "pairs.tsv"
+    pairs.write_text("ab c\tAB D\n", encoding="utf-8")
+    before = model_digest(run)
+    learn = ["learn", str(run), "--pairs", str(pairs), "--learned"]
+    for folder, out in ((f"{tmp_path}/out/../run", []), (f"{tmp_path}/out", ["--out", f"{tmp_path}/out"])):
+        assert main([*learn, folder, *out]) == 2
+        assert f"--learned: {folder} is a run; give a folder of its own" in capsys.readouterr().err
+    assert model_digest(run) == before
+    assert not (tmp_path / "out").exists()

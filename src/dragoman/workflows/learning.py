@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import Pair
-from dragoman.errors import InputError
+from dragoman.errors import InputError, OptionError
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.learning.guard import LOST
 from dragoman.learning.learner import BLOCK, Learner
@@ -31,6 +32,7 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
 
     Raises:
         RunError, InputError, ConfigError: as for `Learner`, `read_pairs` and `NewRun`.
+        OptionError: the folder of what is learnt is a run that is read or written.
         InputError: nothing is to be learnt, and the folder is not there.
     """
     base, wanted = trained_folder(request.run), request.corrections
@@ -40,6 +42,10 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
         require_free(Path(request.result.out), overwrite=request.result.overwrite, inputs=read)
     pairs = list(read_pairs(wanted.pairs))  # before a log is opened, which may be one of the files
     folder = wanted.learned or folder_beside(Path(request.run))
+    if os.path.realpath(folder) in (os.path.realpath(name) for name in (request.run, request.result.out) if name):
+        raise OptionError(
+            "{option}: {values[learned]} is a run; give a folder of its own", "learned", {"learned": folder}
+        )
     if not pairs and not Path(folder).is_dir():
         raise InputError(f"{folder}: does not exist; learn with --pairs first, or name the folder with --learned")
     with Learner(
@@ -100,7 +106,7 @@ def write_learnt_run(learner: Learner, out: str | Path, *, overwrite: bool = Fal
         if data.is_dir():
             try:
                 shutil.copytree(data, new.folder.train_data.parent)
-            except (OSError, shutil.Error) as error:
+            except OSError as error:
                 raise InputError(f"{data}: cannot be copied to {out}: {error}") from None
         folder = new.take_place()
     if learner.dev:
