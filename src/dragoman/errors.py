@@ -125,7 +125,7 @@ def one_line(message: str) -> str:
     directional formatting, surrogates and the like are written as escape sequences, and words of more than
     `MAX_QUOTED` characters are abridged.
     """
-    return abridged(_LONG.sub(lambda found: abridged(found[0]), escaped(message)), _MAX_MESSAGE)
+    return abridged(_LONG.sub(lambda match: abridged(match[0]), escaped(message)), _MAX_MESSAGE)
 
 
 def escaped(text: str) -> str:

@@ -145,9 +145,9 @@ def require_no_input(path: str | Path, name: str | None = None) -> None:
         return
     read = () if _identity(status) in _command.written else _command.inputs.get(_identity(status), ())
     # A number of a file that has been removed is given to another file.
-    there = {one for one in read if one == STANDARD_STREAM or _refers_to(one, status)}
-    owned = any(_lies_in(folder, os.path.realpath(path), *there) for folder in _command.owned)
-    if there and not owned:
+    present = {one for one in read if one == STANDARD_STREAM or _refers_to(one, status)}
+    owned = any(_lies_in(folder, os.path.realpath(path), *present) for folder in _command.owned)
+    if present and not owned:
         raise _destroyed(str(path) if name is None else name)
 
 

@@ -136,7 +136,7 @@ def model_digest(folder: Path) -> str:
     """SHA-256 of the files of a run folder or an exported folder that translations and scores depend on."""
     digest = hashlib.sha256()
     patterns = ("*.safetensors", "*.onnx", "shortlist.npz", "config.yaml", "confidence.json", "text/*")
-    for path in sorted(found for pattern in patterns for found in folder.glob(pattern)):
+    for path in sorted(file for pattern in patterns for file in folder.glob(pattern)):
         digest.update(bytes.fromhex(sha256_of(path)))
     return digest.hexdigest()
 

@@ -172,8 +172,8 @@ def _carry_over(bounds: NDArray[np.int64], written: str, shown: str) -> NDArray[
         return bounds
     matcher = difflib.SequenceMatcher(None, written, shown)
     knots = [(0, 0)]
-    for here, there, size in matcher.get_matching_blocks():
-        knots += [(here, there), (here + size, there + size)]
+    for start, other_start, size in matcher.get_matching_blocks():
+        knots += [(start, other_start), (start + size, other_start + size)]
     old, new = np.array(knots).T
     keep = np.append(old[1:] > old[:-1], True)  # the last of several knots at one position
     return np.asarray(np.rint(np.interp(bounds, old[keep], new[keep])), dtype=np.int64)

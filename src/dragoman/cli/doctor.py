@@ -52,8 +52,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     if speed is None:
         yield "speed: not measured" + ("" if report["packages"].get("torch") else "; it needs the extra train")
         return
-    place = f"{speed['device']}, {speed['threads']} thread{'' if speed['threads'] == 1 else 's'}"
-    yield f"speed (preset {speed['preset']}, {place}, sentences of {speed['words_a_sentence']} words):"
+    device = f"{speed['device']}, {speed['threads']} thread{'' if speed['threads'] == 1 else 's'}"
+    yield f"speed (preset {speed['preset']}, {device}, sentences of {speed['words_a_sentence']} words):"
     yield (
         f"  training     {speed['updates_a_second']:.2f} updates a second, each of "
         f"{speed['tokens_an_update']:,} tokens, in {speed['precision']}"

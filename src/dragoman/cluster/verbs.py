@@ -110,8 +110,8 @@ def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
     translator = opened.translator(options["search"]).with_options(**options["more"])
 
     def compute(lines: Sequence[str]) -> list[Computed]:
-        found = translator.translate_lines(lines)
-        return [Computed([best.text], not best.finished, best.searched_again) for [best] in found]
+        n_best_lists = translator.translate_lines(lines)
+        return [Computed([best.text], not best.finished, best.searched_again) for [best] in n_best_lists]
 
     return compute
 
@@ -161,7 +161,9 @@ def _open_rescorer(models: Models, options: Mapping[str, Any]) -> Compute:
 
     def compute(lists: Sequence[list[str]]) -> list[Computed]:
         sentences = (NBestSentence(source, [parse_entry(line, "") for line in lines]) for source, *lines in lists)
-        return [Computed([entry.line for entry in found]) for found in add_features(sentences, features, "the list")]
+        return [
+            Computed([entry.line for entry in entries]) for entries in add_features(sentences, features, "the list")
+        ]
 
     return compute
 

@@ -60,7 +60,7 @@ class Batch:
 
         Columns that are padding in all its rows are left out. With fewer pairs than parts some have none.
         """
-        start, stop = (len(self) * place // parts for place in (number, number + 1))
+        start, stop = (len(self) * part // parts for part in (number, number + 1))
         source_lengths, target_lengths = self.source_lengths[start:stop], self.target_lengths[start:stop]
         return Batch(
             self.source[start:stop, : source_lengths.max(initial=0)],
@@ -299,7 +299,7 @@ def _links_of(store: Store, rows: NDArray[np.int64], wanted: NDArray[np.bool_] |
     links = store.links
     if links is None:
         return None
-    starts, counts = links.places_of(rows)
+    starts, counts = links.spans_of(rows)
     if wanted is not None:
         counts = np.where(wanted, counts, 0)
     first = np.cumsum(counts) - counts  # [B] where the links of each row begin in the batch
@@ -313,7 +313,7 @@ def _links_of(store: Store, rows: NDArray[np.int64], wanted: NDArray[np.bool_] |
 
 
 def _pad_rows(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
-    return pad_slices(side.ids, *side.places_of(rows), eos=eos)
+    return pad_slices(side.ids, *side.spans_of(rows), eos=eos)
 
 
 def _ragged(rows: Sequence[Sequence[int]]) -> RaggedIds:

@@ -281,7 +281,7 @@ def _geometric(draw: random.Random, most: int) -> int:
 
 def _with_rows(side: RaggedIds, rows: NDArray[np.int64], changed: dict[int, list[int]]) -> RaggedIds:
     """The lines `rows` of a side, with the `changed` ones at their indices."""
-    lines = [side.ids[start : start + length] for start, length in zip(*side.places_of(rows), strict=True)]
+    lines = [side.ids[start : start + length] for start, length in zip(*side.spans_of(rows), strict=True)]
     for index, ids in changed.items():
         lines[index] = np.array(ids, side.ids.dtype)
     offsets = np.zeros(len(lines) + 1, np.int64)

@@ -58,11 +58,11 @@ class Mix:
         for corpus, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
             size = int(self._sizes[corpus])
             while start < stop:  # in the endless sequence of permutations of the corpus
-                number, place = divmod(start, size)
-                count = min(size - place, stop - start)
+                number, position = divmod(start, size)
+                count = min(size - position, stop - start)
                 order = np.arange(size, dtype=rows.dtype)
                 np.random.Generator(np.random.PCG64([seed, corpus + 1, number])).shuffle(order)
-                rows[filled : filled + count] = order[place : place + count]
+                rows[filled : filled + count] = order[position : position + count]
                 rows[filled : filled + count] += int(first[corpus])
                 start, filled = start + count, filled + count
         return rows

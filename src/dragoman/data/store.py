@@ -71,7 +71,7 @@ class RaggedIds:
             self.verifiers[1].require(rows, rows + 2)
         return self.offsets[rows + 1] - self.offsets[rows]
 
-    def places_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spans_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The starts of the lines `rows` [B] in `ids`, and their lengths, int64 [B] each; the ids there are verified.
 
         Raises:
@@ -89,7 +89,7 @@ class RaggedIds:
         Raises:
             RunError: the stored corpus is damaged.
         """
-        starts, lengths = self.places_of(np.array([row]))
+        starts, lengths = self.spans_of(np.array([row]))
         ids: list[int] = self.ids[starts[0] : starts[0] + lengths[0]].tolist()
         return ids
 
@@ -111,10 +111,10 @@ class Links:
         Raises:
             RunError: the stored corpus is damaged.
         """
-        starts, counts = self.places_of(np.array([row]))
+        starts, counts = self.spans_of(np.array([row]))
         return [(s, t) for s, t in self.links[starts[0] : starts[0] + counts[0]].tolist()]
 
-    def places_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spans_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The starts of the links of `rows` [B] in `links`, and their counts, int64 [B] each; verified.
 
         Raises:
@@ -280,17 +280,17 @@ def _mapped(path: Path, dtype: np.dtype[_Number], count: int, digests: list[str]
     size = count * dtype.itemsize
     try:
         with open_regular(path) as file:
-            there = file.seek(0, 2)
-            if there == size:
+            stored = file.seek(0, 2)
+            if stored == size:
                 # An empty file cannot be mapped. A plain array over the same memory is indexed faster.
                 content = np.asarray(np.memmap(file, dtype, mode="r")) if size else np.empty(0, dtype)
     except FileNotFoundError:
         raise RunError(f"{path}: missing; {_REMEDY}") from None
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
-    if there != size or len(digests) != count_blocks(size):
+    if stored != size or len(digests) != count_blocks(size):
         raise RunError(
-            f"{path}: is damaged: it has {there:,} bytes and {len(digests):,} digests where {META} counts {count:,} "
+            f"{path}: is damaged: it has {stored:,} bytes and {len(digests):,} digests where {META} counts {count:,} "
             f"numbers of {dtype.itemsize} bytes; {_REMEDY}"
         )
     return content

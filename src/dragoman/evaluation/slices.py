@@ -92,14 +92,14 @@ def by_length_window(lines: Sequence[str], side: Side, width: int | None = None)
     """
     unit, lengths = line_lengths(lines)
     width = width or WINDOW[unit]
-    places = range(min(lengths, default=0), max(lengths, default=-1) + 1)
+    starts = range(min(lengths, default=0), max(lengths, default=-1) + 1)
     first, last = 1 - width // 2, width - width // 2
     return Slicing(
         f"{side} length in {unit}, window of {width}",
-        tuple(map(str, places)),
+        tuple(map(str, starts)),
         tuple(
-            tuple(sentence for sentence, length in enumerate(lengths) if place + first <= length <= place + last)
-            for place in places
+            tuple(sentence for sentence, length in enumerate(lengths) if start + first <= length <= start + last)
+            for start in starts
         ),
         len(lengths),
     )

@@ -213,10 +213,10 @@ def _best(g: Graph, x: Value, best: Value) -> tuple[Value, Value]:
     _, chosen = g.nodes("TopK", 2, largest, g.node("Min", best, count), axis=-1)  # [R, c]
     begin = g.unsqueeze(g.positions(x, 0) * count, 1)  # index of each row's first chunk
     inside = g.flatten(g.gather(g.flatten(chunks, 2), chosen + begin), 1)  # [R, c * CHUNK]
-    values, places = g.nodes("TopK", 2, inside, best, axis=-1)
+    values, positions = g.nodes("TopK", 2, inside, best, axis=-1)
     size = g.integers(CHUNK)
-    chunk = places / size
-    return values, g.node("GatherElements", chosen, chunk, axis=1) * size + places - chunk * size
+    chunk = positions / size
+    return values, g.node("GatherElements", chosen, chunk, axis=1) * size + positions - chunk * size
 
 
 def _at(g: Graph, x: Value, words: Value) -> Value:

@@ -206,7 +206,7 @@ class _FindingPass:
         self._positions = counting.positions
         self._unlikely = counting.lengths.unlikely()
         self._longest = counting.lengths.longest_words()
-        self._first = counting.repetition.first_places()
+        self._first = counting.repetition.first_positions()
         self._done = 0  # pairs in UTF-8
 
     @property

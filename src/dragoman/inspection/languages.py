@@ -75,7 +75,7 @@ def _trigrams(lines: Sequence[str]) -> _Trigrams:
     codes = _codes(f"\n{_joined(lines).lower()}\n").copy()  # [C + L + 1]: a boundary before, between and after
     codes[(codes > ord("0")) & (codes <= ord("9"))] = ord("0")
     # [C + L + 1] -> [C + L - 1]: three neighbours each
-    mixed = sum(codes[place : len(codes) - 2 + place] * factor for place, factor in enumerate(_MULTIPLIERS))
+    mixed = sum(codes[offset : len(codes) - 2 + offset] * factor for offset, factor in enumerate(_MULTIPLIERS))
     inside = codes[1:-1] != _BOUNDARY  # the middle letter is none of the boundaries
     ends = np.flatnonzero(~inside)  # one after each line but the last
     total = np.concatenate(([0], np.cumsum(inside)))

@@ -46,21 +46,21 @@ class Lengths:
         for column, value in zip(self._columns, (source_words, len(source), target_words, len(target)), strict=True):
             column.append(value)
 
-    def _column(self, place: int) -> NDArray[np.int32]:
-        return np.frombuffer(self._columns[place], np.int32) if self._columns[place] else np.zeros(0, np.int32)
+    def _column(self, column: int) -> NDArray[np.int32]:
+        return np.frombuffer(self._columns[column], np.int32) if self._columns[column] else np.zeros(0, np.int32)
 
     def facts(self) -> tuple[LengthFacts, LengthFacts]:
         """Summarise source and target; there must be a pair."""
         return self._side(0), self._side(2)
 
-    def _side(self, place: int) -> LengthFacts:
-        words, characters = self._column(place), self._column(place + 1)
+    def _side(self, column: int) -> LengthFacts:
+        words, characters = self._column(column), self._column(column + 1)
         return LengthFacts(_quantiles(words), _quantiles(characters), float(words.mean()), float(characters.mean()))
 
     def ratio(self) -> LengthRatio:
         """Return the length of the target per unit of the source."""
         words, characters = (
-            float(self._column(place + 2).sum() / max(1, self._column(place).sum())) for place in (0, 1)
+            float(self._column(column + 2).sum() / max(1, self._column(column).sum())) for column in (0, 1)
         )
         return LengthRatio(characters, words)
 

@@ -37,7 +37,7 @@ class Repetition:
         self._sources.append(digest(source))
         self._targets.append(digest(target))
 
-    def first_places(self) -> NDArray[np.int64]:
+    def first_positions(self) -> NDArray[np.int64]:
         """Return the place of the first occurrence of each pair, [pairs]; its own place for a pair that is new."""
         _, first, inverse = np.unique(self._pairs(), return_index=True, return_inverse=True)
         return np.asarray(first[inverse], np.int64)

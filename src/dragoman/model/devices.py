@@ -52,7 +52,7 @@ def seed_weights(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def place_name(device: torch.device, precision: torch.dtype | None) -> str:
+def device_name(device: torch.device, precision: torch.dtype | None) -> str:
     """The device and the precision in words, for logs."""
     products = "bfloat16" if precision == torch.bfloat16 else "float32"
     count = threads_in_use()

@@ -37,16 +37,16 @@ class GuidedLoss(NamedTuple):
 
 def guided_loss(weights: Tensor, links: BatchLinks, shift: int) -> GuidedLoss:
     """The loss of alignment weights [B, T, S] against links between segments."""
-    places = links.rows * weights.shape[1] + links.target + shift
-    places, place, counts = np.unique(places, return_inverse=True, return_counts=True)
+    steps = links.rows * weights.shape[1] + links.target + shift
+    steps, index, counts = np.unique(steps, return_inverse=True, return_counts=True)
     row, step, source, share = (
         torch.from_numpy(part).to(weights.device)
-        for part in (links.rows, links.target + shift, links.source, 1 / counts[place])
+        for part in (links.rows, links.target + shift, links.source, 1 / counts[index])
     )
     linked = weights[row, step, source]  # [B, T, S] -> [links]
     # where, not clamp: the logarithm of zero must not be taken at all, or its gradient is not a number
     logs = torch.where(linked > EPSILON, linked, 1.0).log()
-    return GuidedLoss(-(share.to(logs.dtype) * logs).sum(), len(places))
+    return GuidedLoss(-(share.to(logs.dtype) * logs).sum(), len(steps))
 
 
 class Loss(NamedTuple):

@@ -56,11 +56,11 @@ def write_tensors(file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mappi
     """
     # Wide types first, so that each tensor starts at a multiple of its item size.
     names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
-    places = pairwise(accumulate((tensors[name].nbytes for name in names), initial=0))
+    spans = pairwise(accumulate((tensors[name].nbytes for name in names), initial=0))
     header: dict[str, Any] = {METADATA: dict(metadata or {})}
-    for name, place in zip(names, places, strict=True):
+    for name, span in zip(names, spans, strict=True):
         tensor = tensors[name]
-        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": place}
+        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": span}
     header[METADATA][DIGEST] = _digest(header, (bytes_of(tensors[name]) for name in names))
     text = _dump(header)
     text += b" " * (-len(text) % ALIGNMENT)

@@ -110,10 +110,10 @@ def _place(root: Node) -> list[_Placed]:
         node, depth, parent, new_row = waiting.pop()
         rows += new_row
         placed.append(_Placed(node, depth, rows, parent))
-        place = len(placed) - 1
+        index = len(placed) - 1
         # Last in, first out: the continuation of the translation, otherwise the most probable one, keeps the row.
         ordered = sorted(node.children, key=lambda child: not child.best)
-        steps = [(child, depth + 1, place, rank > 0) for rank, child in enumerate(ordered)]
+        steps = [(child, depth + 1, index, rank > 0) for rank, child in enumerate(ordered)]
         waiting.extend(reversed(steps))
     return placed
 

@@ -22,7 +22,7 @@ from dragoman.text.vocabulary import UNK
 LISTED = 15
 """Rows of a table of words."""
 
-Found = TypeVar("Found", str, tuple[str, str])
+Words = TypeVar("Words", str, tuple[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Con
         expected, written = tokens(reference), tokens(hypothesis)
         for kind, begin, end, other_begin, other_end in _comparison(reference, expected, hypothesis, written):
             if kind == "replace" and end - begin == other_end - other_begin:
-                for there, here in zip(expected[begin:end], written[other_begin:other_end], strict=True):
-                    pair = reference[slice(*there)], hypothesis[slice(*here)]
+                for ours, theirs in zip(expected[begin:end], written[other_begin:other_end], strict=True):
+                    pair = reference[slice(*ours)], hypothesis[slice(*theirs)]
                     if _is_word(pair[0]) or _is_word(pair[1]):
                         rows.setdefault(pair, []).append(number)
     return [Confusion(*pair, tuple(sentences)) for pair, sentences in _most_frequent(rows) if len(sentences) > 1]
@@ -136,12 +136,12 @@ def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]
     counts: Counter[str] = Counter()
     lacking: dict[str, list[int]] = {}
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
-        wanted, there = (
+        wanted, present = (
             Counter(token for start, end in tokens(line) if _is_word(token := line[start:end]))
             for line in (reference, hypothesis)
         )
         counts += wanted
-        for word, times in (wanted - there).items():
+        for word, times in (wanted - present).items():
             lacking.setdefault(word, []).extend([number] * times)
     return [
         Missed(word, counts[word], tuple(sentences))
@@ -164,7 +164,7 @@ def count_oov(side: TextSide, lines: Sequence[str]) -> OovCounts:
     return OovCounts(tokens, sum(map(len, rows.values())), listed)
 
 
-def _most_frequent(rows: Mapping[Found, list[int]]) -> list[tuple[Found, list[int]]]:
+def _most_frequent(rows: Mapping[Words, list[int]]) -> list[tuple[Words, list[int]]]:
     """Return what has the most sentences, with these; equals in code point order."""
     return sorted(rows.items(), key=lambda item: (-len(item[1]), item[0]))[:LISTED]
 
@@ -172,9 +172,9 @@ def _most_frequent(rows: Mapping[Found, list[int]]) -> list[tuple[Found, list[in
 def _comparison(
     line: str, ours: Sequence[Span], other: str, theirs: Sequence[Span]
 ) -> Sequence[tuple[str, int, int, int, int]]:
-    here = [line[start:end] for start, end in ours]
-    there = [other[start:end] for start, end in theirs]
-    return SequenceMatcher(None, here, there, autojunk=False).get_opcodes()
+    our_words = [line[start:end] for start, end in ours]
+    their_words = [other[start:end] for start, end in theirs]
+    return SequenceMatcher(None, our_words, their_words, autojunk=False).get_opcodes()
 
 
 def _is_word(token: str) -> bool:

@@ -87,10 +87,10 @@ def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], froz
     missing = {ord(letter) for letter in letters} - _glyphs(str(fontManager.findfont(_BASE)))
     families = []
     for entry in _upright_fonts(region) if missing else ():
-        found = missing & _glyphs(entry.fname)
-        if found:
+        covered = missing & _glyphs(entry.fname)
+        if covered:
             families.append(entry.name)
-            missing -= found
+            missing -= covered
         if not missing:
             break
     # Invisible characters need no glyph: joiners, directional marks, variation selectors.

@@ -126,7 +126,7 @@ def _content(report: Report) -> dict[str, object]:
         "languages": [language_name(code) for code in languages if code],
         "curves": learning_curves(report.records),
         "divisions": [] if evaluation is None else [_division(report, table) for table in evaluation.slicings],
-        "outcomes": [] if evaluation is None else [_outcomes(found, evaluation) for found in report.comparisons],
+        "outcomes": [] if evaluation is None else [_outcomes(one, evaluation) for one in report.comparisons],
         "few": FEW,
         "words": _words(report),
         "sentences": _sentences(report, languages),

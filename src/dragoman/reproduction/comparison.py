@@ -76,14 +76,14 @@ def parse_comparison(text: str) -> Comparison:
     for side, factor in zip(sides if ">" in text else reversed(sides), (1.0, -1.0), strict=True):
         if not side.strip():
             raise ConfigError(f"comparison {text!r}: a side is empty")
-        place = 0
-        while place < len(side):
-            term = _TERM.match(side, place)
+        position = 0
+        while position < len(side):
+            term = _TERM.match(side, position)
             if term is None:
                 raise ConfigError(
-                    f"comparison {text!r}: cannot read {side[place:]!r}; write such as bleu(base) > bleu(x)"
+                    f"comparison {text!r}: cannot read {side[position:]!r}; write such as bleu(base) > bleu(x)"
                 )
-            if place and not term["sign"]:
+            if position and not term["sign"]:
                 raise ConfigError(f"comparison {text!r}: write + or - between two terms")
             weight = factor * (-1.0 if (term["sign"] or "").startswith("-") else 1.0)
             if term["number"]:
@@ -91,7 +91,7 @@ def parse_comparison(text: str) -> Comparison:
             else:
                 value = ScoreOf(term["metric"], tuple(term["systems"].split("|")), term["part"] or WHOLE)
                 terms.append((weight * float(term["factor"] or 1), value))
-            place = term.end()
+            position = term.end()
     if not terms:
         raise ConfigError(f"comparison {text!r}: names no value, such as bleu(base)")
     return Comparison(text, tuple(terms), constant)

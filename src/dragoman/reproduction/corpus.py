@@ -64,8 +64,8 @@ class Corpus:
         if name not in sets:
             return slice(None)
         ends = list(accumulate(one["pairs"] for one in sets.values()))
-        place = list(sets).index(name)
-        return slice(ends[place] - sets[name]["pairs"], ends[place])
+        index = list(sets).index(name)
+        return slice(ends[index] - sets[name]["pairs"], ends[index])
 
     @property
     def repeats(self) -> int:
@@ -121,8 +121,8 @@ def write_corpus(
             facts[name][side] = {"words": round(words, 2), "sha256": digest}
         if name == "test" and len(corpora) > 1 and join == 1:
             facts["test sets"] = {
-                f"set-{number}": {"files": [path.name for path in files], "pairs": len(found)}
-                for number, (files, found) in enumerate(zip(given[name], corpora, strict=True), 1)
+                f"set-{number}": {"files": [path.name for path in files], "pairs": len(set_pairs)}
+                for number, (files, set_pairs) in enumerate(zip(given[name], corpora, strict=True), 1)
             }
     for side in ("source", "target"):
         sides["test", f"wrong-{side}"] = wrong_sources(sides["test", side])

@@ -177,8 +177,8 @@ def of_best_systems(comparison: Comparison, scores: Callable[[str, str, str], Ar
     best = {}
     for _, value in comparison.terms:
         if len(value.systems) > 1:
-            found = {system: scores(value.metric, system, value.part) for system in value.systems}
-            known = {system: some[np.isfinite(some)] for system, some in found.items() if some is not None}
+            measured = {system: scores(value.metric, system, value.part) for system in value.systems}
+            known = {system: some[np.isfinite(some)] for system, some in measured.items() if some is not None}
             means = {system: float(some.mean()) for system, some in known.items() if len(some)}
             choose = min if METRICS[value.metric].lower_is_better else max
             best[value] = choose(means, key=means.__getitem__, default=value.systems[0])
@@ -195,10 +195,10 @@ def effect_size(comparison: Comparison, scores: Callable[[str, str], Array | Non
         return None
     total: Array = np.zeros(1)
     for weight, value in comparison.terms:
-        found = scores(value.metric, value.system)
-        if found is None:
+        values = scores(value.metric, value.system)
+        if values is None:
             return None
-        total = total + weight * (np.log(found) if value.metric in _LOGARITHMIC else found)
+        total = total + weight * (np.log(values) if value.metric in _LOGARITHMIC else values)
     total = total[np.isfinite(total)]
     return float(total.mean()) if len(total) else None
 

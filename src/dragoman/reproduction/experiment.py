@@ -353,10 +353,10 @@ def _package_file(name: str) -> str:
 
 
 def _mapping(values: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
-    found = values.get(key, {})
-    if not isinstance(found, Mapping):
-        raise ConfigError(f"experiment {name}: {key} is a mapping, not {type(found).__name__}")
-    return found
+    mapping = values.get(key, {})
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"experiment {name}: {key} is a mapping, not {type(mapping).__name__}")
+    return mapping
 
 
 def _require_consistent(experiment: Experiment) -> None:

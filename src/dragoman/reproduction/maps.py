@@ -42,8 +42,8 @@ def map_statistics(plan: Plan, metric: str, name: str, seed: int) -> Array:
         similarity = _similarities([{key: float(np.sqrt(count)) for key, count in one.items()} for one in contexts])
     else:
         similarity = _similarities([dict(Counter(text.split())) for text in texts])
-    places = np.array([(point.x, point.y) for point in points])
-    distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    coordinates = np.array([(point.x, point.y) for point in points])
+    distances = np.linalg.norm(coordinates[:, None] - coordinates[None], axis=-1)
     np.fill_diagonal(distances, np.inf)
     np.fill_diagonal(similarity, 0.0)
     nearest = similarity[np.arange(len(points)), distances.argmin(axis=1)]
@@ -52,18 +52,18 @@ def map_statistics(plan: Plan, metric: str, name: str, seed: int) -> Array:
 
 def _contexts(plan: Plan, words: Sequence[str]) -> list[Counter[Hashable]]:
     """How often which words stand before and after each word in the target side of the training text."""
-    found: dict[str, Counter[Hashable]] = {word: Counter() for word in words}
+    contexts: dict[str, Counter[Hashable]] = {word: Counter() for word in words}
     for line in read_lines(plan.corpus.words_path("train", "target")):
         padded = ["", *words_in(line), ""]
-        for place, word in enumerate(padded[1:-1], 1):
-            if word in found:
-                found[word].update((("before", padded[place - 1]), ("after", padded[place + 1])))
-    return [found[word] for word in words]
+        for position, word in enumerate(padded[1:-1], 1):
+            if word in contexts:
+                contexts[word].update((("before", padded[position - 1]), ("after", padded[position + 1])))
+    return [contexts[word] for word in words]
 
 
 def _similarities(vectors: Sequence[Mapping[Hashable, float]]) -> Array:
     """[N, N] the cosine of each two vectors."""
-    columns = {key: place for place, key in enumerate(dict.fromkeys(key for one in vectors for key in one))}
+    columns = {key: column for column, key in enumerate(dict.fromkeys(key for one in vectors for key in one))}
     matrix = np.zeros((len(vectors), max(1, len(columns))))
     for row, one in zip(matrix, vectors, strict=True):
         for key, value in one.items():

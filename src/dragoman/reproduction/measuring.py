@@ -34,14 +34,14 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
     for name in plan.experiment.needed_systems():
         bleu = bleu_metric(bleu_tokenizer(plan, name))
         for metric in plan.experiment.measured(name):
-            found = {
+            by_seed = {
                 seed: _statistics(plan, metric, name, seed, bleu)
                 for seed in range(1, plan.budget.seeds + 1)
                 if all(is_done(outcomes, step) for step in measuring_steps(plan, metric, name, seed))
             }
-            units = {len(statistics) for statistics in found.values()}
+            units = {len(statistics) for statistics in by_seed.values()}
             missing = np.full((units.pop() if units else sentences, METRICS[metric].size), np.nan)
-            rows[metric, name] = np.stack([found.get(seed, missing) for seed in range(1, plan.budget.seeds + 1)])
+            rows[metric, name] = np.stack([by_seed.get(seed, missing) for seed in range(1, plan.budget.seeds + 1)])
     return Measurements(rows, _parts(plan, outcomes))
 
 
@@ -102,13 +102,13 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
     gold = read_alignments(plan.folder / plan.gold_links()).sentences
     swapped = plan.swapped(system)
     path = plan.output("align", system, seed)
-    found = [{(j, i) if swapped else (i, j) for i, j in links} for links in read_links(plan.folder / path)]
-    if len(gold) != len(found):
-        raise InputError(f"{plan.gold_links()}: has {len(gold)} lines, but the test set has {len(found)}")
+    predicted = [{(j, i) if swapped else (i, j) for i, j in links} for links in read_links(plan.folder / path)]
+    if len(gold) != len(predicted):
+        raise InputError(f"{plan.gold_links()}: has {len(gold)} lines, but the test set has {len(predicted)}")
     return np.array(
         [
             (len(links & marked.sure) + len(links & marked.possible), len(links) + len(marked.sure))
-            for links, marked in zip(found, gold, strict=True)
+            for links, marked in zip(predicted, gold, strict=True)
         ],
         dtype=np.float64,
     )

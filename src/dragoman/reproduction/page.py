@@ -140,17 +140,17 @@ def claims_table(result: Mapping[str, Any]) -> Table:
     """A row for each comparison of each claim."""
     rows = [["claim", "in the paper", "expected", "difference (95 % interval)", "each seed", "verdict", "size"]]
     for claim in result["claims"].values():
-        for place, comparison in enumerate(claim["comparisons"]):
+        for index, comparison in enumerate(claim["comparisons"]):
             low, high = comparison["interval"]
             verdict = comparison["verdict"]
             if comparison["seeds that would decide"]:
                 verdict += f" ({comparison['seeds that would decide']} seeds like these would decide)"
-            if len(claim["comparisons"]) > 1 and place == 0:
+            if len(claim["comparisons"]) > 1 and index == 0:
                 verdict += f"; claim: {claim['verdict']}"
             rows.append(
                 [
-                    claim["claim"] if place == 0 else "",
-                    claim["where"] if place == 0 else "",
+                    claim["claim"] if index == 0 else "",
+                    claim["where"] if index == 0 else "",
                     f"`{comparison['expected']}`",
                     f"{_signed(comparison['mean'])} ({_signed(low)} to {_signed(high)})",
                     ", ".join(map(_signed, comparison["values"])),
@@ -221,8 +221,8 @@ def _facts(result: Mapping[str, Any]) -> list[str]:
         f"{name} {corpus[name]['pairs']:,} ({corpus[name]['source']['words']:.1f} words a source)"
         for name in ("train", "dev", "test")
     )
-    found = {system["scores"].get("bleu", {}).get("tokenizer") for system in result["systems"].values()} - {None}
-    tokenizers = f" BLEU tokenizer: {', '.join(sorted(found))}." if found else ""
+    names = {system["scores"].get("bleu", {}).get("tokenizer") for system in result["systems"].values()} - {None}
+    tokenizers = f" BLEU tokenizer: {', '.join(sorted(names))}." if names else ""
     return [
         f"{result['paper']}, {result['item']}. Scale {budget['scale']:g}, {length}, {budget['seeds']} seeds. "
         f"Pairs: {sets}.{joined}{tokenizers}",
@@ -273,4 +273,4 @@ def _html_table(table: Table) -> str:
 def _inline(text: str) -> str:
     """Escaped text, with what is between backquotes as code."""
     parts = html.escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

@@ -92,8 +92,8 @@ def read_phrases(plan: Plan) -> list[ChosenPhrase]:
 def _choose(corpus: Corpus) -> list[ChosenPhrase]:
     """`CHOSEN` phrases without punctuation at random from the most frequent hundredth, and as many rare ones."""
     lines = [words_in(line) for line in read_lines(corpus.words_path("train", "source"))]
-    places = sum(max(0, len(line) - size + 1) for line in lines for size in LENGTHS)
-    share = 1 + places // _COUNTED
+    occurrences = sum(max(0, len(line) - size + 1) for line in lines for size in LENGTHS)
+    share = 1 + occurrences // _COUNTED
     counts: Counter[str] = Counter()
     for line in lines:
         for size in LENGTHS:
@@ -135,7 +135,7 @@ def _table(plan: Plan, row: PhraseBasedRow, seed: int) -> _Table:
         return _Table(chosen, rows[: int(count)])
     table = _read_table(path, os.stat(path).st_mtime_ns, frozenset(phrase.text for phrase in read_phrases(plan)))
     if not kept.exists():
-        rows = [*table.pairs, *(one for found in table.rows.values() for one in found)]
+        rows = [*table.pairs, *(one for own in table.rows.values() for one in own)]
         write_lines(kept, [str(len(table.pairs)), *(one.line for one in rows)])
     return table
 
@@ -151,8 +151,8 @@ def _read_table(path: Path, version: int, phrases: frozenset[str]) -> _Table:
             rows[row.source].append(row)
         if len(pairs) < PAIRS:
             pairs.append(row)
-        elif (place := draw.randrange(number + 1)) < PAIRS:
-            pairs[place] = row
+        elif (index := draw.randrange(number + 1)) < PAIRS:
+            pairs[index] = row
     return _Table(rows, pairs)
 
 
@@ -172,8 +172,8 @@ def phrase_statistics(plan: Plan, metric: str, name: str, row: PhraseBasedRow, s
         known = [_occurring(plan, {text for one in samples for text in one})] * len(phrases)
     return np.array(
         [
-            (sum(number for text, number in one.items() if text in there), one.total())
-            for one, there in zip(samples, known, strict=True)
+            (sum(number for text, number in one.items() if text in targets), one.total())
+            for one, targets in zip(samples, known, strict=True)
         ],
         dtype=np.float64,
     )
@@ -202,25 +202,25 @@ def _preferred_words(rows: Sequence[Row], column: int) -> tuple[float, float]:
 
 def _samples(plan: Plan, name: str, seed: int) -> list[Counter[str]]:
     """The samples of each chosen phrase, with their numbers."""
-    found: list[Counter[str]] = [Counter() for _ in read_phrases(plan)]
+    samples: list[Counter[str]] = [Counter() for _ in read_phrases(plan)]
     for entries in by_sentence(read_nbest(plan.folder / plan.output("samples", name, seed))):
-        found[entries[0].sentence] = Counter(entry.text for entry in entries)
-    return found
+        samples[entries[0].sentence] = Counter(entry.text for entry in entries)
+    return samples
 
 
 def _occurring(plan: Plan, texts: set[str]) -> set[str]:
     """Those of the texts that occur in the tokenised target side of the training set."""
     sizes = {len(text.split()) for text in texts} - {0}
-    found: set[str] = set()
+    occurring: set[str] = set()
     for line in read_lines(plan.corpus.words_path("train", "target")):
         words = words_in(line)
         for size in sizes:
-            found.update(
+            occurring.update(
                 phrase
                 for start in range(len(words) - size + 1)
                 if (phrase := " ".join(words[start : start + size])) in texts
             )
-    return found
+    return occurring
 
 
 def shown_phrases(plan: Plan, name: str, row: PhraseBasedRow, seed: int) -> list[ShownPhrase]:

@@ -79,7 +79,7 @@ class Plan:
         fewer. Empty where a model of a later seed than those of the budget belongs to it.
         """
         circle = max(self.experiment.seeds, self.budget.seeds)
-        seeds = [(seed - 1 + place) % circle + 1 for place in range(system.seeds)]
+        seeds = [(seed - 1 + offset) % circle + 1 for offset in range(system.seeds)]
         return [(model, one) for model in system.models for one in seeds] if max(seeds) <= self.budget.seeds else []
 
     def can_be_measured(self, system: System, seed: int) -> bool:

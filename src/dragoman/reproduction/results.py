@@ -86,11 +86,11 @@ def _system(plan: Plan, name: str, outcomes: Mapping[str, Outcome], measured: Me
     scores: dict[str, Values] = {}
     for metric in plan.experiment.measured(name):
         values = measured.scores(metric, name)
-        found = values[np.isfinite(values)]
+        finite = values[np.isfinite(values)]
         scores[metric] = {
             "values": [_number(value) for value in values],
             "mean": _mean(values),
-            "deviation": _number(found.std(ddof=1)) if len(found) > 1 else None,
+            "deviation": _number(finite.std(ddof=1)) if len(finite) > 1 else None,
             "not run": sum(
                 any(step not in outcomes for step in measuring_steps(plan, metric, name, seed)) for seed in seeds
             ),
@@ -193,7 +193,7 @@ def _states(plan: Plan, system: str, outcomes: Mapping[str, Outcome]) -> dict[st
     if not seeds:
         return {}
     points = read_states(plan, system, seeds[0])
-    return {kind: points[:, place].tolist() for place, kind in enumerate(("active", "agents exchanged", "passive"))}
+    return {kind: points[:, index].tolist() for index, kind in enumerate(("active", "agents exchanged", "passive"))}
 
 
 def _scores(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> dict[str, list[tuple[float, float]]]:
@@ -282,13 +282,13 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
         keys = [float(length) for length in line_lengths(lines)[1]]
         slicing = by_length_groups(lines, "source" if figure.kind == "source-length" else "reference", figure.group)
     bleu = bleu_metric(bleu_tokenizer(plan, system))
-    found = []
+    curves = []
     for seed in _done(plan, f"translate-{system}", outcomes):
         statistics = bleu.statistics(read_hypotheses(plan, system, seed), target)
-        found.append([bleu.score(statistics[list(members)].sum(axis=0)) for members in slicing.members])
-    if not found:
+        curves.append([bleu.score(statistics[list(members)].sum(axis=0)) for members in slicing.members])
+    if not curves:
         return []
-    means = np.mean(found, axis=0).tolist()
+    means = np.mean(curves, axis=0).tolist()
     ends = [max(keys[member] for member in members) for members in slicing.members]
     return list(zip(ends, means, strict=True))
 
@@ -300,8 +300,8 @@ def _done(plan: Plan, step: str, outcomes: Mapping[str, Outcome]) -> list[int]:
 
 def _mean(values: NDArray[np.float64]) -> float | None:
     """The mean over the seeds that succeeded; None if none did."""
-    found = values[np.isfinite(values)]
-    return _number(found.mean()) if len(found) else None
+    finite = values[np.isfinite(values)]
+    return _number(finite.mean()) if len(finite) else None
 
 
 def _number(value: float) -> float | None:

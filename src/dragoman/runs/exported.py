@@ -69,14 +69,14 @@ class ExportFolder:
         """
         folder = Path(path)
         manifest = _read_manifest(folder)
-        there = {f"{TEXT}/{entry.name}" for entry in (folder / TEXT).glob("*")}
-        there |= {name for name in (SHORTLIST, confidence.FILE) if (folder / name).exists()}
-        for name in sorted({CONFIG, ENCODER, STEP} | there):
+        present = {f"{TEXT}/{entry.name}" for entry in (folder / TEXT).glob("*")}
+        present |= {name for name in (SHORTLIST, confidence.FILE) if (folder / name).exists()}
+        for name in sorted({CONFIG, ENCODER, STEP} | present):
             if name not in manifest.files:
                 raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")
         for name, facts in manifest.files.items():
             require_digest(folder / name, facts.sha256, MANIFEST, _REMEDY)
-        shortlist = read_regular(folder / SHORTLIST) if SHORTLIST in there else None
+        shortlist = read_regular(folder / SHORTLIST) if SHORTLIST in present else None
         return cls(folder, manifest.int8, manifest.parameters, shortlist)
 
     def load_config(self) -> Config:

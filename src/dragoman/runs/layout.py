@@ -170,10 +170,10 @@ class RunFolder:
             raise RunError(f"{path}: is a file, not a run folder; give the folder that `dragoman train --out` wrote")
         read_mark(folder.path)
         if not folder.config.is_file():
-            there = os.path.lexists(folder.config)
+            exists = os.path.lexists(folder.config)
             raise RunError(
                 f"{folder.config}: is not a regular file; take it from a copy of the run folder"
-                if there
+                if exists
                 else f"{path}: not a run folder: it has no {folder.config.name}"
             )
         if not folder.text.is_dir():

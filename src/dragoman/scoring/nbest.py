@@ -53,7 +53,7 @@ def escape_word(word: str) -> str:
 
 def unescape_words(text: str) -> str:
     """Undo `escape_word` in each word of a text; words are separated by spaces and tabs."""
-    return _WORD.sub(lambda found: _unescape(found[0]), text) if "&" in text else text
+    return _WORD.sub(lambda match: _unescape(match[0]), text) if "&" in text else text
 
 
 def _unescape(word: str) -> str:

@@ -98,13 +98,13 @@ class Beam:
 
     def laid_out(self, values: NDArray[Scalar], filling: float) -> NDArray[Scalar]:
         """Values of continuations [R, k] -> [A, W * k], with `filling` in place of missing rows."""
-        places = len(self.counts)
-        if places * self.slots == len(values):
-            return values.reshape(places, -1)
-        cells = np.repeat(np.arange(places) * self.slots - self.first_rows, self.counts) + np.arange(len(values))
-        laid = np.full((places * self.slots, values.shape[1]), filling, dtype=values.dtype)
+        count = len(self.counts)
+        if count * self.slots == len(values):
+            return values.reshape(count, -1)
+        cells = np.repeat(np.arange(count) * self.slots - self.first_rows, self.counts) + np.arange(len(values))
+        laid = np.full((count * self.slots, values.shape[1]), filling, dtype=values.dtype)
         laid[cells] = values
-        return laid.reshape(places, -1)
+        return laid.reshape(count, -1)
 
 
 class Candidates(NamedTuple):
@@ -218,8 +218,8 @@ def beam_search(
         return history.rebuild(finished.best(), source_lengths)
     hypotheses = history.rebuild(finished.ends, source_lengths)
     return [
-        sorted(one, key=lambda hypothesis: constraints.missing(place, hypothesis.tokens))[:n_best]
-        for place, one in enumerate(hypotheses)
+        sorted(one, key=lambda hypothesis: constraints.missing(sentence, hypothesis.tokens))[:n_best]
+        for sentence, one in enumerate(hypotheses)
     ]
 
 
@@ -320,14 +320,14 @@ def _finish(
     beam: Beam, candidates: Candidates, ends: NDArray[np.bool_], penalties: NDArray[np.float64], finished: Finished
 ) -> None:
     """Add the candidates that end to the finished set; `penalties` [R] are for coverage."""
-    places, ranks = np.nonzero(ends)
-    if len(places):
-        rows = candidates.rows[places, ranks]
+    positions, ranks = np.nonzero(ends)
+    if len(positions):
+        rows = candidates.rows[positions, ranks]
         finished.add(
             beam.length,
-            beam.sentences[places],
+            beam.sentences[positions],
             rows,
-            candidates.log_probabilities[places, ranks],
+            candidates.log_probabilities[positions, ranks],
             penalties[rows],
             finished=True,
         )

@@ -114,16 +114,16 @@ def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dro
         slots = config.beam - (ended if config.finish == "shrink" else 0)
         grown = _grow(live, _permitted(live, step, constraints, length), _kept(following), slots, dropped)
         ended += sum(node.fate == "finished" for node in grown.values())
-        live = [grown[place] for place in _kept(following) or ()]
+        live = [grown[continuation] for continuation in _kept(following) or ()]
     _mark_best(root, hypotheses[0])
     return root, hypotheses[0]
 
 
-Place = tuple[int, int]
+Continuation = tuple[int, int]
 """The row of a step that a hypothesis continues, and the symbol that it adds."""
 
 
-def _kept(following: _TracedStep | None) -> list[Place] | None:
+def _kept(following: _TracedStep | None) -> list[Continuation] | None:
     """The origins of the rows of the following step, in their order; None if there is no such step."""
     return None if following is None else list(zip(following.parents.tolist(), following.tokens.tolist(), strict=True))
 
@@ -151,10 +151,14 @@ def _permitted(
 
 
 def _grow(
-    live: Sequence[Node], candidates: Sequence[_TracedCandidate], kept: Sequence[Place] | None, slots: int, dropped: int
-) -> dict[Place, Node]:
+    live: Sequence[Node],
+    candidates: Sequence[_TracedCandidate],
+    kept: Sequence[Continuation] | None,
+    slots: int,
+    dropped: int,
+) -> dict[Continuation, Node]:
     """Add the continuations of a step to the live nodes, at most `dropped` of the dropped ones; return the added."""
-    grown: dict[Place, Node] = {}
+    grown: dict[Continuation, Node] = {}
     for rank, (total, row, token, log_probability) in enumerate(candidates):
         fate = _fate((row, token), rank < slots, kept)
         dropped -= fate == "dropped"
@@ -166,12 +170,12 @@ def _grow(
     return grown
 
 
-def _fate(place: Place, among_best: bool, kept: Sequence[Place] | None) -> Fate:
-    if place[1] == EOS:
+def _fate(continuation: Continuation, among_best: bool, kept: Sequence[Continuation] | None) -> Fate:
+    if continuation[1] == EOS:
         return "finished" if among_best else "dropped"
     if kept is None:
         return "open" if among_best else "dropped"
-    return "kept" if place in kept else "dropped"
+    return "kept" if continuation in kept else "dropped"
 
 
 def _mark_best(root: Node, hypothesis: Hypothesis) -> None:

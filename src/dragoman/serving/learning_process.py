@@ -81,7 +81,7 @@ class _Process:
             waits = learner.learnt < len(learner.corrections)
             if sent != learner.learnt and (not waits or time.monotonic() - since > SECONDS):
                 weights = packed_weights(weights_of(learner.run.model()))
-                taken_back = [block * BLOCK + place for block in learner.taken_back for place in range(1, BLOCK + 1)]
+                taken_back = [block * BLOCK + number for block in learner.taken_back for number in range(1, BLOCK + 1)]
                 reply = LearnerReply(learnt=learner.learnt, taken_back=taken_back, known=learner.known, weights=weights)
                 _send(reply)
                 sent, since = learner.learnt, time.monotonic()

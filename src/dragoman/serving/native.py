@@ -209,9 +209,9 @@ class Native:
         translator = usable(lambda: model.variant({"ban": wanted.ban} if wanted.ban else {}))
         compute = partial(_complete, translator, wanted.prefix, wanted.count)
         rows = model.beam * wanted.count
-        task = Task(model.lane, object(), compute, lambda found: found, rows)
-        [found] = await self._service.run(model, task, [_one_line(wanted.text)])
-        return json_response(CompleteResponse(pair.source, pair.target, found))
+        task = Task(model.lane, object(), compute, lambda completions: completions, rows)
+        [completions] = await self._service.run(model, task, [_one_line(wanted.text)])
+        return json_response(CompleteResponse(pair.source, pair.target, completions))
 
     async def _admitted(
         self, request: Request, wanted: TranslateRequest | CompleteRequest, texts: Sequence[str]

@@ -177,13 +177,13 @@ class Scheduler:
             computing = asyncio.get_running_loop().run_in_executor(self._executor, _timed, batch.sentences)
             computing.add_done_callback(partial(self._finished, batch, began))
 
-    def _finished(self, batch: _Batch, began: float, found: asyncio.Future[tuple[list[Any], float]]) -> None:
+    def _finished(self, batch: _Batch, began: float, computed: asyncio.Future[tuple[list[Any], float]]) -> None:
         seconds = time.perf_counter() - began
         self._running -= 1
         batch.lane.running -= 1
-        if found.cancelled():
+        if computed.cancelled():
             return
-        answers, processor_seconds = found.result()
+        answers, processor_seconds = computed.result()
         batch.lane.measured(batch.cost, processor_seconds)
         per_sentence = seconds / len(batch.sentences)
         self._seconds_per_sentence += SMOOTHING * (per_sentence - self._seconds_per_sentence)

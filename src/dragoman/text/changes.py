@@ -90,7 +90,7 @@ def add_invisible_characters(line: str, draw: random.Random) -> str:
     """Insert an invisible character into 15 % of the words, between two letters."""
 
     def changed(word: re.Match[str]) -> str:
-        positions = [found.start() for found in _BETWEEN_LETTERS.finditer(word[0])]
+        positions = [match.start() for match in _BETWEEN_LETTERS.finditer(word[0])]
         if not positions or draw.random() >= MISTYPED:
             return word[0]
         position = draw.choice(positions)
@@ -109,8 +109,8 @@ def use_other_punctuation(line: str, draw: random.Random) -> str:
     marks = draw.choice([pair for pair in _QUOTATION_MARKS if pair[0] not in line])
     number = iter(range(len(line)))
     line = _DOUBLE_QUOTATION_MARK.sub(lambda _: marks[next(number) % 2], line)
-    line = _APOSTROPHE.sub(lambda found: draw.choice("'‘’".replace(found[0], "")), line)
-    return _DASH.sub(lambda found: draw.choice(_DASHES.replace(found[0], "")), line)
+    line = _APOSTROPHE.sub(lambda match: draw.choice("'‘’".replace(match[0], "")), line)
+    return _DASH.sub(lambda match: draw.choice(_DASHES.replace(match[0], "")), line)
 
 
 CHANGES: Mapping[str, Change] = {

@@ -249,9 +249,9 @@ class Items:
     def find(self, line: str) -> list[Span]:
         """The spans of the items of a line."""
         if not line.isascii() and _IS_INVISIBLE.search(line):
-            places = [place for place, character in enumerate(line) if character not in _INVISIBLE]
-            spans = self.find("".join(line[place] for place in places))
-            return [(places[start], places[end - 1] + 1) for start, end in spans]
+            positions = [position for position, character in enumerate(line) if character not in _INVISIBLE]
+            spans = self.find("".join(line[position] for position in positions))
+            return [(positions[start], positions[end - 1] + 1) for start, end in spans]
         if self.anywhere:
             spans = self._find_with_own(line)
         else:
@@ -296,7 +296,7 @@ class Items:
                 del free[placeholder]
                 replaced.append(((start, end), placeholder))
         for placeholder, key in free.items():  # words that are names in the source only, as where they begin a sentence
-            span = _place_of_word(line, key, [taken for taken, _ in replaced])
+            span = _span_of_word(line, key, [taken for taken, _ in replaced])
             if span is not None:
                 replaced.append((span, placeholder))
         return _masked(line, sorted(replaced), quotation=any(quotation))
@@ -382,7 +382,7 @@ def _plain(item: str) -> str:
     return item if spaces is None else " " * len(spaces[0]) + item[spaces.end() :]
 
 
-def _place_of_word(line: str, word: str, taken: Sequence[Span]) -> Span | None:
+def _span_of_word(line: str, word: str, taken: Sequence[Span]) -> Span | None:
     """Where a line has a word that is an item, in either form of its letters, and outside the spans `taken`."""
     if not _WORDS.fullmatch(word):
         return None
@@ -397,8 +397,8 @@ def _masked(
     line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = (), *, quotation: bool = True
 ) -> Masked:
     """Mask a line, and take off the quotation marks around it if `quotation`."""
-    if quotation and (found := _QUOTATION.fullmatch(line)):
-        return _without_quotation(_masked(line, replaced, items, quotation=False), line, found.span(1))
+    if quotation and (quoted := _QUOTATION.fullmatch(line)):
+        return _without_quotation(_masked(line, replaced, items, quotation=False), line, quoted.span(1))
     if not replaced:
         return Masked(line.translate(_OWN_CHARACTERS), None)
     text: list[str] = []

@@ -271,7 +271,7 @@ def has_raw_bytes(text: str) -> bool:
 
 def escape_raw_bytes(text: str) -> str:
     """The text of an undecodable line with its bytes written as \\xe9, for printing."""
-    return _BYTE.sub(lambda found: f"\\x{ord(found[0]) - _BYTES:02x}", text)
+    return _BYTE.sub(lambda match: f"\\x{ord(match[0]) - _BYTES:02x}", text)
 
 
 def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecodable | None) -> str:

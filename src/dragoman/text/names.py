@@ -121,7 +121,7 @@ def known_words(pairs: Iterable[tuple[str, str]]) -> WordFilter | None:
             if (word := _plain(source[start:end])) not in counts:
                 rare[word] = source[start:end] in targets
         counts.update(map(_plain, _WORD.findall(source)))
-    copied = [found for word, found in rare.items() if counts[word] == 1]
+    copied = [is_copied for word, is_copied in rare.items() if counts[word] == 1]
     if len(copied) < _FEWEST or sum(copied) < _COPIED * len(copied):
         return None
     return WordFilter.of(sorted(counts))

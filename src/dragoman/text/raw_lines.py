@@ -33,8 +33,8 @@ def printable(line: str) -> str:
     return _UNPRINTABLE.sub(_replacement, line)
 
 
-def _replacement(found: re.Match[str]) -> str:
-    return "\ufffd" if found[0] >= "\ud800" else " "
+def _replacement(match: re.Match[str]) -> str:
+    return "\ufffd" if match[0] >= "\ud800" else " "
 
 
 def as_read(line: str) -> str:

@@ -97,12 +97,12 @@ class Spelling:
         if len(lower) != len(word):
             return None
         certain = self._best(self._certain(lower), self.repeated)
-        found = certain or self._best(self._uncertain(lower), self.frequent)
-        if found is None or word == lower:
-            return found
+        reading = certain or self._best(self._uncertain(lower), self.frequent)
+        if reading is None or word == lower:
+            return reading
         if word == word.upper():
-            return found.upper()
-        return found[0].upper() + found[1:] if word == word[0] + lower[1:] else None
+            return reading.upper()
+        return reading[0].upper() + reading[1:] if word == word[0] + lower[1:] else None
 
     def _best(self, words: Iterable[str], count: int) -> str | None:
         """The most frequent of some words, if it is one of the first `count`."""

@@ -83,29 +83,29 @@ class Ensemble:
     def threads(self, count: int | None) -> AbstractContextManager[int]:
         return engine_threads([member.engine for member in self.members], count)
 
-    def encode(self, text: str, place: str) -> EncodedLine:
+    def encode(self, text: str, origin: str) -> EncodedLine:
         """Encode the line for each member; the columns of the attention are the words of the raw line.
 
         The first member finds the protected items, so that a placeholder is the same item for all of them.
         """
         words = raw_words(text)
         masked = self.sources[0].mask(text)
-        parts = [self._truncate(side.encode_masked(masked), place) for side in self.sources]
+        parts = [self._truncate(side.encode_masked(masked), origin) for side in self.sources]
         return EncodedLine(parts, [text[start:end] for start, end in words], words)
 
     def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
         """An engine for these lines only; its `source` [B, I] holds no more than the number of words."""
         words = np.array([max(1, len(line.offsets)) for line in lines], dtype=np.int64)
         columns = int(words.max())
-        sources = [self._member_source(place, lines, columns) for place in range(len(self.members))]
+        sources = [self._member_source(number, lines, columns) for number in range(len(self.members))]
         engine = EnsembleEngine(self.members, self._combination, sources, columns)
         segments = np.array([line.segments for line in lines], dtype=np.int64)
         return SourceBatch(engine, np.ones((len(lines), columns), dtype=np.int64), words, segments)
 
-    def _member_source(self, place: int, lines: Sequence[EncodedLine], columns: int) -> MemberSource:
+    def _member_source(self, number: int, lines: Sequence[EncodedLine], columns: int) -> MemberSource:
         """The lines as the member number `place` reads them; the raw lines have up to `columns` words."""
-        parts = [line.parts[place] for line in lines]
-        source, lengths = pad_sources(self.members[place].engine, [part.ids for part in parts])
+        parts = [line.parts[number] for line in lines]
+        source, lengths = pad_sources(self.members[number].engine, [part.ids for part in parts])
         pairs = zip(parts, lines, strict=True)
         words = [_words_of_segments(part, line, columns, source.shape[1]) for part, line in pairs]
         return MemberSource(source, lengths, np.stack(words))
@@ -135,8 +135,8 @@ def require_same_target(names: Sequence[str], vocabularies: Sequence[Vocabulary]
     for name, other in zip(names[1:], others, strict=True):
         if other.digest == first.digest:
             continue
-        places = range(min(len(first), len(other)))
-        different = next((place for place in places if first.pieces([place]) != other.pieces([place])), None)
+        ids = range(min(len(first), len(other)))
+        different = next((token for token in ids if first.pieces([token]) != other.pieces([token])), None)
         detail = (
             "the longer one continues after that"
             if different is None

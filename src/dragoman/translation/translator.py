@@ -405,8 +405,8 @@ class Translator:
             def translate(lines: Sequence[PreparedLine], search: SearchConfig) -> list[list[Translation]]:
                 lengths = [line.source.segments for line in lines]
                 batches = LengthBatches(lines, lengths, max(1, MAX_ROWS // rows), threads.workers)
-                found = threads.map_for(batches)(partial(search_batch, search=search), batches)
-                return batches.restore(list(found))
+                results = threads.map_for(batches)(partial(search_batch, search=search), batches)
+                return batches.restore(list(results))
 
             windows = read_windows(
                 enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused

@@ -113,7 +113,7 @@ class LayeredMemory:
 
     def exact(self, line: str) -> str | None:
         """As `TranslationMemory.exact`."""
-        return next((found for layer in self._layers if (found := layer.exact(line)) is not None), None)
+        return next((translation for layer in self._layers if (translation := layer.exact(line)) is not None), None)
 
     def near(self, line: str, count: int = 3) -> list[MemoryMatch]:
         """As `TranslationMemory.near`."""

@@ -72,14 +72,14 @@ class SimilarTexts:
         if len(numbers) > MEASURED:
             numbers = numbers[np.argpartition(-shared, MEASURED)[:MEASURED]]
         numbers = -np.sort(-numbers)
-        found = extract(
+        matches = extract(
             text,
             [self.texts[number] for number in numbers.tolist()],
             scorer=Levenshtein.normalized_similarity,
             score_cutoff=least,
             limit=count,
         )
-        return [Similar(int(numbers[index]), score) for _, score, index in found]
+        return [Similar(int(numbers[index]), score) for _, score, index in matches]
 
     def _shared(self, text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The texts in the lists of the rarest features of a text, and how rare what they share is."""

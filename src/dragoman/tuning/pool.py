@@ -105,8 +105,8 @@ class HypothesisPool:
     def rows(self) -> RowIndices:
         """[S, K] the rows of each sentence; shorter lists are padded with their first row, which changes no maximum."""
         counts = self.ends - self.starts
-        places = np.arange(counts.max())
-        return np.where(places < counts[:, None], self.starts[:, None] + places, self.starts[:, None])
+        ranks = np.arange(counts.max())
+        return np.where(ranks < counts[:, None], self.starts[:, None] + ranks, self.starts[:, None])
 
     def choose(self, weights: Vector) -> RowIndices:
         """[S] the row of each sentence with the largest weighted sum; ties go to the first."""

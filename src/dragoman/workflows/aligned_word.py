@@ -60,10 +60,10 @@ def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readin
         best = weights.argmax(dim=2).cpu().numpy()  # [B, T, S] -> [B, T]
         for row, index in enumerate(batch.indices.tolist()):
             linked = _links(sources[index], targets[index], likely)
-            places = np.array(linked, np.int64).reshape(-1, 2)
-            links += len(places)
-            predicted += int((best[row, places[:, 1]] == places[:, 0]).sum())
-            read += int((best[row, places[:, 1] + 1] == places[:, 0]).sum())
+            positions = np.array(linked, np.int64).reshape(-1, 2)
+            links += len(positions)
+            predicted += int((best[row, positions[:, 1]] == positions[:, 0]).sum())
+            read += int((best[row, positions[:, 1] + 1] == positions[:, 0]).sum())
     return Readings(links, predicted, read)
 
 

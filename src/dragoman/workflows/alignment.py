@@ -138,8 +138,8 @@ class CorpusAlignment:
             back = align_statistically(swapped(pairs), aligner, more=swapped(more), console=console)
             both = zip(links, back, strict=True)
             links = [symmetrize(ahead, [(i, j) for j, i in behind], method) for ahead, behind in both]
-        for pair, found in zip(pairs, links, strict=True):
-            yield Aligned(found, *pair)
+        for pair, own in zip(pairs, links, strict=True):
+            yield Aligned(own, *pair)
 
 
 def _checked(request: PairsRequest, models: OpenedModels) -> Iterator[Lines]:

@@ -158,8 +158,8 @@ def describe_model(request: DescriptionRequest) -> DescribedModel:
     """
     from dragoman.model.description import describe
 
-    found, sizes = _find(request.what)
-    config = changed(found, request.changes)
+    base, sizes = _find(request.what)
+    config = changed(base, request.changes)
     text = config.text
     largest = text.source.vocabulary, (text.source if text.joint else text.target).vocabulary
     source, target = request.vocabulary or sizes or largest

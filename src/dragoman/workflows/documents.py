@@ -141,22 +141,22 @@ def _content(path: Path, encoding: str | None, console: Console) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if kind not in _ANY_ENCODING:
         return content
-    found = find_encoding(path, encoding and require_encoding(encoding))
-    if found is None:
+    recognised = find_encoding(path, encoding and require_encoding(encoding))
+    if recognised is None:
         try:
             content.decode()
         except UnicodeDecodeError:  # the line says in which encodings it can be read
             for _ in read_lines(path, _refuse):
                 pass
         return content
-    if found.name.startswith("utf"):
+    if recognised.name.startswith("utf"):
         return content
     try:
-        text = content.decode(found.name)
+        text = content.decode(recognised.name)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start + 1} is not {found.name}") from None
-    how = "" if found.evidence is None else f" ({found.evidence}); --encoding NAME chooses another"
-    console.info(f"{path}: read as {found.name}, written as UTF-8{how}")
+        raise InputError(f"{path}: byte {error.start + 1} is not {recognised.name}") from None
+    how = "" if recognised.evidence is None else f" ({recognised.evidence}); --encoding NAME chooses another"
+    console.info(f"{path}: read as {recognised.name}, written as UTF-8{how}")
     return text.encode()
 
 

@@ -325,14 +325,14 @@ def _add_pairs_without_unknown(
     slices = [Slice("all", evaluation.sentences, evaluation.scores)]
     if known:
         blocked = search.replaced(block_unknown=True)
-        found = [translation.text for translation in translate(run, [pair.source for pair in known], blocked, console)]
+        hypotheses = [one.text for one in translate(run, [pair.source for pair in known], blocked, console)]
         options = replace(
             options,
             slices=(),
             tokenizer=tokenizer_for(options, run),
             language=options.language or run.config.text.target.language,
         )
-        of_known = measure_given(found, known, None, options, warn=False)
+        of_known = measure_given(hypotheses, known, None, options, warn=False)
         slices.append(Slice("without, none produced", len(known), of_known.scores))
     return replace(evaluation, slicings=(*evaluation.slicings, SliceTable("unknown words", tuple(slices))))
 

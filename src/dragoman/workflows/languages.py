@@ -14,7 +14,7 @@ from dragoman.text.languages import language_of_file
 from dragoman.text.segmentation import DEFAULT_RULES
 
 
-class FoundLanguage(NamedTuple):
+class SideLanguage(NamedTuple):
     """The language of one side."""
 
     code: str | None
@@ -28,8 +28,8 @@ def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
     source, target = config.text.source, config.text.target
     named = [languages_of(files) for files in corpora if source.language is None or target.language is None]
     languages = (
-        _found(source.language, (code for code, _ in named)),
-        _found(target.language, (code for _, code in named)),
+        _side_language(source.language, (code for code, _ in named)),
+        _side_language(target.language, (code for _, code in named)),
     )
     text = config.text.replaced(
         source=source.replaced(language=languages[0].code), target=target.replaced(language=languages[1].code)
@@ -59,7 +59,7 @@ def with_tokenizer(config: Config) -> tuple[Config, str]:
 
 def with_language(side: SideConfig, files: Sequence[Path]) -> tuple[SideConfig, str]:
     """Return the settings of a language model's text with the language of its files, and the line to print."""
-    language = _found(side.language, map(language_of_file, files))
+    language = _side_language(side.language, map(language_of_file, files))
     return side.replaced(language=language.code), _line([language], [side], "--language LANG, such as --language en")
 
 
@@ -70,15 +70,15 @@ def languages_of(files: Sequence[Path]) -> tuple[str | None, str | None]:
     return column_languages(files[0])
 
 
-def _found(configured: str | None, named: Iterable[str | None]) -> FoundLanguage:
+def _side_language(configured: str | None, named: Iterable[str | None]) -> SideLanguage:
     if configured is not None:
-        return FoundLanguage(configured, given=True)
+        return SideLanguage(configured, given=True)
     codes = set(named) - {None}
-    return FoundLanguage(codes.pop() if len(codes) == 1 else None, given=False)
+    return SideLanguage(codes.pop() if len(codes) == 1 else None, given=False)
 
 
 def _line(
-    languages: Sequence[FoundLanguage], sides: Sequence[SideConfig], option: str, where: str = "file names"
+    languages: Sequence[SideLanguage], sides: Sequence[SideConfig], option: str, where: str = "file names"
 ) -> str:
     what = "language" if len(languages) == 1 else "languages"
     if all(side.code is None for side in languages):
@@ -97,11 +97,11 @@ def _line(
     return f"{what}: {names}{f'. Until then words are split by the Moses rules for {DEFAULT_RULES}' if rules else ''}"
 
 
-def _codes(languages: Sequence[FoundLanguage]) -> str:
+def _codes(languages: Sequence[SideLanguage]) -> str:
     return " to ".join(side.code or "unknown" for side in languages)
 
 
-def _origin(side: FoundLanguage, where: str) -> str:
+def _origin(side: SideLanguage, where: str) -> str:
     if side.code is None:
         return f"the other is not known from the {where}"
     return f"{side.code} {'as configured' if side.given else f'from the {where}'}"

@@ -91,13 +91,13 @@ def settle_aligned_word(
     """
     if config.model.attention.aligned_word != "measured":
         return False
-    found = "predicted"
+    aligned_word = "predicted"
     if config.model.decoder.context == "attended" and not config.training.guided_alignment:
         readings = measure_readings(model, text, dev)
-        found = readings.better
+        aligned_word = readings.better
         console.info(
-            f"attention: weights are taken for the word {found}; of {readings.links:,} links of the dev set "
+            f"attention: weights are taken for the word {aligned_word}; of {readings.links:,} links of the dev set "
             f"{readings.predicted:,} are right for the word predicted, {readings.read:,} for the word just read"
         )
-    folder.save_config(override(config, [f"model.attention.aligned_word={found}"]))
+    folder.save_config(override(config, [f"model.attention.aligned_word={aligned_word}"]))
     return True

@@ -15,7 +15,7 @@ from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
 from dragoman.model.description import parameter_count
-from dragoman.model.devices import choose_precision, place_name
+from dragoman.model.devices import choose_precision, device_name
 from dragoman.model.trainable import Trainable
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
@@ -80,7 +80,7 @@ def prepare_model(model: Trainable, config: Configured, folder: RunFolder, conso
     """
     config = settle_precision(config, model, folder, console)
     model.set_precision(choose_precision(config.training.precision, model.device))
-    console.info(f"model: {parameter_count(model):,} parameters; {place_name(model.device, model.precision)}")
+    console.info(f"model: {parameter_count(model):,} parameters; {device_name(model.device, model.precision)}")
     return config
 
 

@@ -296,8 +296,8 @@ def _matched_characters(pattern: str, lines: Sequence[str]) -> list[int]:
             program, input=text, capture_output=True, encoding="ascii", check=True, timeout=TRIAL_SECONDS
         )
     except subprocess.TimeoutExpired as stopped:
-        place = (stopped.stdout or b"").count(b"\n") - len(_HARD)
-        where = f"line {place + 1} of the training text" if place >= 0 else f"a line such as {_HARD[place][:6]}..."
+        index = (stopped.stdout or b"").count(b"\n") - len(_HARD)
+        where = f"line {index + 1} of the training text" if index >= 0 else f"a line such as {_HARD[index][:6]}..."
         raise ConfigError(
             f"text.patterns: {pattern!r} is slow: after {TRIAL_SECONDS:g} s it was at {where}; avoid repetitions "
             "inside repetitions, such as (?:a+)+"

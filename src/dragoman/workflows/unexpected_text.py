@@ -78,9 +78,9 @@ def _warn_of_names(name: str, config: Config, files: Mapping[Path, SideName]) ->
     languages = _languages(config)
     named = {file: language_of_file(file) for file in files}
     odd = [
-        f"the name of the {side} {file} says {found}"
-        for (file, side), found in zip(files.items(), named.values(), strict=True)
-        if found is not None and languages[side] is not None and not _alike(found, languages[side])
+        f"the name of the {side} {file} says {named_language}"
+        for (file, side), named_language in zip(files.items(), named.values(), strict=True)
+        if named_language is not None and languages[side] is not None and not _alike(named_language, languages[side])
     ]
     if odd:
         _warn(name, config, odd)

@@ -50,13 +50,13 @@ def word_log_probabilities(layer: OutputLayer, readout: Tensor, words: Tensor, r
     result = readout.new_empty(len(words), dtype=precision)
     for block, (start, end) in enumerate(pairwise(ends)):
         wanted = order[start:end]
-        place = rows[wanted] - block * ROWS
+        block_rows = rows[wanted] - block * ROWS
         logits = logits_of(readout[block * ROWS : (block + 1) * ROWS], weight, layer.bias, precision)  # [ROWS, V]
-        of_words = logits[place, words[wanted]]
+        of_words = logits[block_rows, words[wanted]]
         largest = logits.amax(dim=1)  # [ROWS, V] -> [ROWS]
         # in place: the logits are not needed any more, and logsumexp would read them three times
         log_sum = largest + logits.sub_(largest.unsqueeze(1)).exp_().sum(dim=1).log_()
-        result[wanted] = of_words - log_sum[place]
+        result[wanted] = of_words - log_sum[block_rows]
     return result
 
 

@@ -153,8 +153,8 @@ class SubwordSegmentation:
         """The ids of all lines, int32 [ids], and their number in each line, int64 [lines]."""
         if self._words is None:
             self._words = WordIds(self._processor) if encodes_words(self._processor) else False
-        if self._words and (found := self._words.encode(lines)) is not None:
-            return found
+        if self._words and (encoded := self._words.encode(lines)) is not None:
+            return encoded
         rows = self._processor.encode(lines, num_threads=1)  # lists: an array a line would take a microsecond more
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths
@@ -308,8 +308,8 @@ def _sample(lines: Iterable[str]) -> list[str]:
     for number, line in enumerate(lines):
         if number < _SAMPLE:
             sample.append(line)
-        elif (place := chance.randrange(number + 1)) < _SAMPLE:
-            sample[place] = line
+        elif (index := chance.randrange(number + 1)) < _SAMPLE:
+            sample[index] = line
     return sample
 
 
@@ -351,8 +351,8 @@ class WordIds:
         starts = np.cumsum(counts) - counts  # of the ids of each word
         sizes = counts[numbers]
         ends = np.cumsum(sizes)
-        places = np.repeat(starts[numbers] - (ends - sizes), sizes) + np.arange(ends[-1])
-        return np.array(self._ids, np.int32)[places], np.diff(ends[numbers == 0], prepend=0)
+        positions = np.repeat(starts[numbers] - (ends - sizes), sizes) + np.arange(ends[-1])
+        return np.array(self._ids, np.int32)[positions], np.diff(ends[numbers == 0], prepend=0)
 
     def _learn(self, words: Sequence[str]) -> None:
         if len(self._numbers) > MOST:
