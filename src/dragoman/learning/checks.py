@@ -1,4 +1,4 @@
-"""What is no correction: pairs that are refused before they are logged, each by a stated rule."""
+"""Rules by which pairs are refused before they are logged as corrections."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dragoman.text.vocabulary import UNK
 from dragoman.text.words import words_in
 
 RATIO, SLACK = 3, 10
-"""A side has at most so many times the segments of the other, and so many more."""
+"""A side has at most `RATIO` times the segments of the other plus `SLACK`."""
 SAME = 3
-"""Words of a source that may not be its own translation; names and codes have fewer."""
+"""A source of at least so many words may not be its own translation; names and codes have fewer."""
 
 
 class RefusedCorrection(InputError):
@@ -22,10 +22,10 @@ class RefusedCorrection(InputError):
 
 
 def require_learnable(source: str, target: str, encoded: Sequence[Encoded], config: Config) -> None:
-    """Refuse what is no correction. `encoded` has both sides, as the model reads them.
+    """Refuse a pair that cannot be a correction; `encoded` has both sides as the model reads them.
 
     Raises:
-        RefusedCorrection: it breaks one of the rules.
+        RefusedCorrection: the pair breaks one of the rules.
     """
     reason = _why_refused(source, target, encoded, config)
     if reason is not None:

@@ -1,4 +1,4 @@
-"""The guard: learning may lower BLEU on a sample of the dev set by only so much."""
+"""The guard: a limit to the BLEU that learning may lose on a sample of the dev set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.runs.opening import Run
 
 LINES = 300
-"""Pairs of the dev set, evenly spread."""
+"""Pairs of the dev set that are measured, evenly spread."""
 LOST = 0.5
 """BLEU that may be lost against the base run."""
 

@@ -2,14 +2,14 @@
 
     FOLDER/corrections.jsonl     the log
     FOLDER/learned.safetensors   the weights after the last whole block of `BLOCK` corrections
-    FOLDER/learned.json          which block that is, and the digests of log, weights and base run
+    FOLDER/learned.json          number of that block; digests of log, weights and base run
 
 The weights are a function of the base run and of the log. Opening reads the weights of the last whole block and learns
-the corrections after it again; where a file is missing or does not fit, it learns all of them again, to the same bits.
-The words of corrections are known from then on: they are neither mistyped nor new names.
+the corrections after it again. If a file is missing or does not fit, it learns all corrections again, to the same bits.
+From then on the words of corrections are known: they count neither as mistyped nor as new names.
 
-After each block the guard measures the dev set. A block that takes away too much of it is not learnt: the weights go
-back to those before it, and its corrections stay in the log.
+After each block the guard measures the dev set. A block that lowers BLEU too much is not learnt: the weights from
+before the block are restored, and its corrections stay in the log.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ BLOCK = 10
 TEXT = 20_000
 """Pairs of the training text, evenly spread, that corrections are learnt together with."""
 LIKE, EARLIER, UNLIKE = 4, 2, 4
-"""Pairs beside a correction: like it, of these at most so many earlier corrections, and drawn at random."""
+"""Pairs beside a correction: pairs like it, how many of these may be earlier corrections, and pairs drawn at random."""
 SHORTEST = 24
-"""Segments of the pairs beside a correction at most, or as many as it has itself."""
+"""Most segments of a pair beside a correction, unless the correction itself has more."""
 
 LOG, WEIGHTS, STATE = "corrections.jsonl", "learned.safetensors", "learned.json"
 
@@ -117,9 +117,9 @@ class Learner:
         self._base_digest = model_digest(self.base.path)[:16]
         self._opened = open_run(run, device=device, threads=threads)
         self._source = self._opened.source
-        """The source side that knows the words of what is learnt."""
+        """The source side that knows the words of the corrections that are learnt."""
         self.known: list[str] = []
-        """The sources of what is learnt, without the items that the targets have as they are."""
+        """The sources of the corrections that are learnt, without items that the targets contain unchanged."""
         self._model = self._opened.model()
         self._base_weights = _copied(weights_of(self._model))
         self.dev = list(_dev_pairs(self.base)) if dev is None else list(dev)
@@ -304,7 +304,7 @@ class Learner:
         if lost <= LOST:
             return None
         self._restore(self._block_weights)
-        self.learnt -= self.learnt % BLOCK  # what comes next is learnt behind these, as the log has it
+        self.learnt -= self.learnt % BLOCK  # the next correction follows these, as in the log
         self._remember_all(self.learnt // BLOCK)
         return lost
 
@@ -327,7 +327,7 @@ class Learner:
         return [*like, *self._earlier.unlike(draw, EARLIER, longest), *self._text.unlike(draw, UNLIKE, longest)]
 
     def _lost(self) -> float:
-        """What the guard measures; it is made when it is first needed, with the weights of the base run."""
+        """The BLEU that was lost; the guard is made when it is first needed, with the weights of the base run."""
         if self._guard is None:
             now = _copied(weights_of(self._model))
             self._restore(self._base_weights)
@@ -358,7 +358,8 @@ class Learner:
         return lost if lost > LOST else None
 
     def _saved_state(self) -> _State | None:
-        """Restore the weights of the last saved block; None, and those of the base run, where they do not fit the log.
+        """Restore the weights of the last saved block; if they do not fit the log, those of the base run, and return
+        None.
 
         Raises:
             NewerFormat: a later version has written them.
@@ -379,7 +380,7 @@ class Learner:
         return None
 
     def _remember_all(self, blocks: int) -> None:
-        """Let the corrections of the first blocks, but for those taken back, be learnt again beside others."""
+        """Let the corrections of the first blocks be learnt again beside others, except blocks that were taken back."""
         self._earlier = PairPool()
         self._source, self.known = self._opened.source, []
         for number, entry in enumerate(self._log.entries[: blocks * BLOCK]):

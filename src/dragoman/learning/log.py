@@ -1,7 +1,7 @@
 """The log of corrections, which only grows: a JSON object a line, on disk before the correction is learnt.
 
-The lines can be read as a corpus, too: they have the keys "source" and "target". Each has a digest of the others. What
-stands behind the last line end was being written when a process was killed, and is not a correction.
+The lines can also be read as a corpus: they have the keys "source" and "target". Each line has a digest of its other
+fields. Text behind the last line end was being written when a process was killed, and is not a correction.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     base: str
     """The digest of the run that was corrected."""
     beside: int
-    """How many pairs of its training text were at hand."""
+    """How many pairs of the training text of the run were available."""
 
 
 class _Line(Correction, frozen=True, forbid_unknown_fields=True):
     check: str = ""
-    """That of the correction; lines that have none are read, too."""
+    """A digest of the correction; lines without one are read, too."""
 
 
 class CorrectionLog:
@@ -74,7 +74,7 @@ class CorrectionLog:
         """Add a correction; it is on disk when this returns.
 
         Raises:
-            InputError: it cannot be written; the file is as before, but perhaps for the beginning of a line.
+            InputError: the correction cannot be written; the file may have the beginning of a line more than before.
         """
         line = _encoded(entry)
         with writing(self._path):
@@ -126,7 +126,7 @@ def _encoded(entry: Correction) -> bytes:
 def _decoded(line: bytes) -> Correction:
     """
     Raises:
-        ValueError: it is not as it was written.
+        ValueError: the line has changed since it was written.
     """
     read = decode_json(line, _Line)
     entry = Correction(read.source, read.target, read.base, read.beside)

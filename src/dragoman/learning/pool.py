@@ -1,4 +1,4 @@
-"""Pairs that are learnt again beside a correction: those that are like it, and any others, so that nothing is lost."""
+"""Pairs that are learnt again beside a correction, so that nothing is forgotten: pairs that are like it, and others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PairPool:
             self._index.add(source)
 
     def like(self, source: str, count: int, longest: int) -> list[IdPair]:
-        """Up to `count` pairs that share most rare words with a source, without the pair of the source itself.
+        """Up to `count` pairs that share the most rare words with a source, without the pair of this source.
 
         None has more than `longest` segments on a side: the longest pair decides how long an update takes.
         """
@@ -51,6 +51,6 @@ class PairPool:
         return [pair for pair in pairs if pair.longer <= longest][:count]
 
     def unlike(self, draw: random.Random, count: int, longest: int) -> list[IdPair]:
-        """Up to `count` pairs drawn at random, of the same lengths."""
+        """Up to `count` pairs drawn at random, with at most `longest` segments on a side."""
         drawn = draw.sample(self._pairs, min(8 * count, len(self._pairs)))
         return [pair for pair in drawn if pair.longer <= longest][:count]

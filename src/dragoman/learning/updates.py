@@ -1,7 +1,7 @@
 """The updates that a correction makes: on its pair, on pairs that are like it, and on some that are not.
 
-Plain SGD has no state, so that what a correction changes follows from the weights and the pairs alone. Chosen on pages
-that the run had not seen (docs/lab-book/2026-11-corrections.md).
+Plain SGD has no state, so the weights and the pairs alone decide what a correction changes. The values below were
+chosen on pages that the run had not seen (docs/lab-book/2026-11-corrections.md).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser, clip_gradients
 
 UPDATES = 3
-"""Updates of a correction at most."""
+"""Most updates for a correction."""
 RATE = 0.1
 CLIPPED = 1.0
-"""The norm of a gradient at most, which bounds what one correction can change."""
+"""Largest norm of a gradient; it bounds what one correction can change."""
 COPIES = 3
 """How often the pair itself stands in each batch."""
 ENOUGH = 0.1
-"""Nats a token of the pair, at which it counts as learnt: no further update is made."""
+"""A pair counts as learnt, and is updated no further, below this loss in nats a token."""
 
 PULL = 0.02
-"""Share of the way back to the weights of the base run that the weights go after a correction. Without it every
-correction makes the run forget a little, and a hundred of them more than the guard allows."""
+"""After a correction the weights move this share of the way back to those of the base run. Without it every correction
+makes the run forget a little, and a hundred corrections make it forget more than the guard allows."""
 DROPOUT, SMOOTHING = 0.5, 0.1
 """The share of the run's dropout that applies, and the label smoothing."""
 

@@ -4,8 +4,8 @@
     sum        := ["-"] term (("+" | "-") term)*
     term       := NUMBER | [NUMBER "*"] METRIC "(" SYSTEM ("|" SYSTEM)* ["," PART] ")"
 
-A value is that of one system on the whole test set or on a part of it: `bleu(search, long) - bleu(search, short) > -1`.
-With several systems it is the value of the best of them: `bleu(ensemble) > bleu(feed|local-p)`.
+A value belongs to one system on the whole test set or on a part of it: `bleu(search, long) - bleu(search, short) > -1`.
+With several systems it is the value of the best one: `bleu(ensemble) > bleu(feed|local-p)`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ScoreOf:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A weighted sum of values and a constant that is expected to be greater than 0."""
+    """A weighted sum of values and a constant; it is expected to be greater than 0."""
 
     text: str
     terms: tuple[tuple[float, ScoreOf], ...]

@@ -39,7 +39,7 @@ SETS = ("train", "dev", "test")
 LONGEST_JOINED = 60
 """Words of a joined pair, on either side; a single pair may be longer."""
 FEWEST_TEST_PAIRS = 20
-"""Pairs of a test set below which a bootstrap over sentences says nothing."""
+"""Fewest pairs of a test set with which a bootstrap over sentences says something."""
 _SEED = 1
 
 
@@ -90,12 +90,12 @@ class Corpus:
 def write_corpus(
     folder: Path, given: Mapping[str, Corpora], *, join: int = 1, languages: Sequence[str] | None = None
 ) -> Corpus:
-    """Write the corpus, or check that the folder has the same one and write those of its files that are missing.
+    """Write the corpus, or check that the folder has the same one and write the files that are missing.
 
     Args:
         given: the user's corpora of `train`, `dev` and `test`.
         join: the greatest number of pairs that are joined; 1 keeps all sets as they are.
-        languages: of both sides; None: those of the names of the training files.
+        languages: of both sides; None: the languages that the training files are named after.
 
     Raises:
         InputError: a corpus cannot be read, or the test set has fewer than `FEWEST_TEST_PAIRS` pairs.
@@ -164,7 +164,7 @@ def write_words(corpus: Corpus) -> None:
 
 
 def _languages(corpora: Corpora) -> list[str | None]:
-    """The languages that the names of the files are the codes of; None for a side without one."""
+    """The languages whose codes the files are named after; None for a side without one."""
     sides = [{language_of_file(files[side]) for files in corpora if len(files) == 2} - {None} for side in (0, 1)]
     return [side.pop() if len(side) == 1 else None for side in sides]
 

@@ -29,7 +29,7 @@ from dragoman.evaluation.bleu import corpus_bleu
 from dragoman.reproduction.comparison import WHOLE, Comparison
 
 LEAST_SEEDS = 3
-"""Seeds below which nothing is decided."""
+"""Fewest seeds that decide."""
 SAMPLES = 1000
 """Bootstrap samples."""
 SEED = 12345
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MetricKind:
-    """A metric of sufficient statistics that are summed over sentences."""
+    """A metric, computed from sufficient statistics that are summed over sentences."""
 
     heading: str
     decimals: int
@@ -49,7 +49,7 @@ class MetricKind:
     score: Callable[[Array], Array] = field(repr=False)
     """[..., F] -> [...]"""
     step: str = ""
-    """The step that writes what the metric is computed from (`plan.OUTPUTS`); "" for what only a phrase table has."""
+    """The step that writes what the metric is computed from (`plan.OUTPUTS`); "" if only a phrase table has it."""
     size: int = 2
     """F, statistics of a sentence."""
 
@@ -101,7 +101,7 @@ class Measurements:
     """The statistics of all systems of an experiment."""
 
     rows: Mapping[tuple[str, str], Array]
-    """(metric, system) -> [K, N, F]; NaN for a seed whose training failed. N is that of the test set, or of the
+    """(metric, system) -> [K, N, F]; NaN for a seed whose training failed. N sentences of the test set, or N
     contrasts."""
     parts: Mapping[str, NDArray[np.bool_]]
     """Part of the test set -> [N], true for its sentences; contrasts have no parts."""
@@ -129,7 +129,7 @@ class Decision:
     """The result of one comparison."""
 
     comparison: Comparison
-    """Each value is that of one system: the best one where the claim names several."""
+    """The comparison with one system in each value: the best one where the claim names several."""
     values: tuple[float, ...]
     """The value for each seed for which all systems were trained."""
     mean: float
@@ -138,8 +138,8 @@ class Decision:
     """The 95 % interval of the mean."""
     verdict: Verdict
     seeds_needed: int | None
-    """Seeds that would decide, if further ones are like these. None: it is decided, no number would decide it, or there
-    are too few seeds to tell how much they vary."""
+    """Seeds that would decide if further ones are like these. None if the claim is decided, no number would decide it,
+    or there are too few seeds to tell how much they vary."""
 
 
 def decide(comparison: Comparison, measured: Measurements) -> Decision:
@@ -170,9 +170,10 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
 
 
 def of_best_systems(comparison: Comparison, scores: Callable[[str, str, str], Array | None]) -> Comparison:
-    """The comparison with the best of several systems in their place: that with the best mean of its scores [K].
+    """The comparison in which the best of several systems replaces them: the system with the best mean of its scores
+    [K].
 
-    `scores` takes a metric, a system and a part; where no system has any, the first one stays.
+    `scores` takes a metric, a system and a part; if no system has scores, the first system stays.
     """
     best = {}
     for _, value in comparison.terms:
@@ -186,10 +187,11 @@ def of_best_systems(comparison: Comparison, scores: Callable[[str, str, str], Ar
 
 
 def effect_size(comparison: Comparison, scores: Callable[[str, str], Array | None]) -> float | None:
-    """The mean over seeds of what a comparison expects to be above 0, from scores [K] of a metric and a system.
+    """The mean over seeds of the value that a comparison expects to be above 0; `scores` gives the scores [K] of a
+    metric and a system.
 
-    Perplexities are compared by their logarithms, as only these do not depend on how hard a text is. None where a
-    score is missing, and for comparisons of parts of the test set or with a margin, which no table of a paper has.
+    Perplexities are compared by their logarithms, which do not depend on how hard a text is. None if a score is
+    missing, and for comparisons of parts of the test set or with a margin, which no table of a paper has.
     """
     if comparison.constant or any(value.part != WHOLE for _, value in comparison.terms):
         return None

@@ -24,10 +24,10 @@ from dragoman.reproduction.decisions import METRICS
 from dragoman.text.lines import read_lines
 
 KNOWN = "known"
-"""The part of the test set without words that are unknown to the models, on either side."""
+"""The part of the test set without words on either side that the models do not know."""
 TEST_SET = "set-"
-"""With a number from 1, such as set-2: the sentences of one of several test sets, in the order in which they were
-given. Where one was given, all of its sentences."""
+"""With a number from 1, such as set-2: the sentences of one of several test sets, in the given order; all sentences if
+only one test set was given."""
 SOURCE_EFFECT = "wrong_source_perplexity"
 DEFAULT_METRICS = ("perplexity", "bleu")
 PHRASE_METRICS = ("preferred_words", "score_correlation", "samples_in_table", "samples_in_text")
@@ -55,14 +55,14 @@ class Model(_Entry):
     swapped: bool = False
     """Trained from the second language of the corpus to the first."""
     length: Annotated[float, Meta(gt=0)] = 1.0
-    """Updates (or minutes) of its training, as a multiple of those of the other models."""
+    """Updates (or minutes) of its training, as a multiple of the updates of the other models."""
 
 
 class NeuralLanguageModel(_Entry):
     """A neural language model of the tokenised target side, trained once for each seed."""
 
     set: Mapping[str, Any] = {}
-    """Dotted keys of the configuration -> values; settings of the experiment are those of translation models."""
+    """Dotted keys of the configuration -> values; the settings of the experiment are for translation models only."""
     sizes: Mapping[str, int | tuple[int, ...]] = {}
     """Dotted keys of the configuration -> sizes in the paper, which are multiplied by the scale."""
 
@@ -73,7 +73,7 @@ class PhraseBased(_Entry):
     train: Mapping[str, Any] = {}
     tune: Mapping[str, Any] = {}
     search: Mapping[str, Any] = {}
-    """Of `smt tune` and `smt nbest` alike: weights are those of the search that they were tuned with."""
+    """Options of both `smt tune` and `smt nbest`: weights fit the search that they were tuned with."""
     nbest: Annotated[int, Meta(ge=1)] = 100
     """Distinct hypotheses of a sentence that are rescored."""
 
@@ -84,7 +84,7 @@ class PhraseBasedRow(_Entry):
     table: tuple[str, ...] = ()
     """Models of phrase pairs whose scores are in the phrase table, so that they take part in the search."""
     unknown: bool = False
-    """The words that are unknown to the first of these models are counted there, too."""
+    """The table also counts the words that the first of these models does not know."""
     language_models: tuple[str, ...] = ()
     """Language models that score the hypotheses of the n-best list; so do the models of the row."""
     choose: Literal["total", "average", "tuned", "oracle"] = "total"
@@ -119,9 +119,8 @@ class System(_Entry):
 
 
 class PartOfTestSet(_Entry):
-    """Part of the test set: the sentences from one share of it to another, sorted by their source length.
-
-    Of several test sets it is the same part of each, as one may have longer sentences and another kind of text.
+    """Part of the test set: the sentences from one share of it to another, sorted by their source length. It is taken
+    from each of several test sets, as one may have longer sentences and another kind of text.
     """
 
     start: Annotated[float, Meta(ge=0, le=1)]
@@ -206,13 +205,13 @@ class Figure(_Entry):
 
 
 class Experiment(_Entry):
-    """A table or figure of a paper; `name` is that of its file."""
+    """A table or figure of a paper; `name` is the name of its file."""
 
     name: str
     family: str
     """Name of the experiment at the root of `based_on`: they share their models and systems."""
     digest: str
-    """SHA-256 of its file and of those that it is based on: whether claims were changed after a run can be seen."""
+    """SHA-256 of its file and of the files that it is based on: it shows whether claims were changed after a run."""
     title: str
     paper: str
     """Such as "Luong et al. 2015"."""
@@ -222,8 +221,8 @@ class Experiment(_Entry):
     note: str = ""
     """What differs from the paper, and why."""
     recipe: Literal["presets", "shared"] = "presets"
-    """presets: each translation model is trained by the recipe of its preset, the paper's; shared: all are trained by
-    one recipe that fits small corpora, over which `settings`, `updates` and `scale` of the experiment are laid."""
+    """presets: each translation model is trained by the recipe of its preset, which is the paper's; shared: all are
+    trained by one recipe that fits small corpora, changed by `settings`, `updates` and `scale` of the experiment."""
     settings: Mapping[str, Any] = {}
     """Dotted keys of the configuration -> values, for all models."""
     updates: Annotated[int, Meta(ge=1)] = 1000
@@ -236,7 +235,7 @@ class Experiment(_Entry):
     shown: tuple[str, ...] | None = None
     """Systems of the table, in its order; None: all."""
     metrics: tuple[str, ...] = DEFAULT_METRICS
-    """Of the systems of this experiment that name none, and the columns of the table."""
+    """Metrics of the systems of this experiment that name none; also the columns of the table."""
     parts: Mapping[str, PartOfTestSet] = {}
     contrasts: tuple[Contrast, ...] = ()
     samples: Samples = Samples()
@@ -312,9 +311,8 @@ def load_experiment(name: str) -> Experiment:
 
 
 def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The values of an experiment over those that it takes from the one that it is based on.
-
-    `texts` gets the text of each of these experiments by its name.
+    """The values of an experiment, with those that it takes from the experiment that it is based on. The text of each
+    of these experiments is added to `texts` by its name.
     """
     if name in texts:
         raise ConfigError(f"experiment {name}: experiments are based on each other in a cycle")
@@ -387,7 +385,7 @@ def _require_consistent(experiment: Experiment) -> None:
 
 
 def _names_used(experiment: Experiment) -> Iterator[tuple[str, str, Iterable[str]]]:
-    """Where names are used, of what, and the names."""
+    """Each use of names: where it stands, what the names are of, and the names."""
     yield "metrics", "metric", experiment.metrics
     yield "shown", "system", experiment.rows()
     for name, system in experiment.systems.items():

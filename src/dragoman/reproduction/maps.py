@@ -20,7 +20,7 @@ from dragoman.text.words import words_in
 
 
 class MapPoint(NamedTuple):
-    """A text and its place."""
+    """A text and its coordinates."""
 
     text: str
     x: float
@@ -51,7 +51,7 @@ def map_statistics(plan: Plan, metric: str, name: str, seed: int) -> Array:
 
 
 def _contexts(plan: Plan, words: Sequence[str]) -> list[Counter[Hashable]]:
-    """How often which words stand before and after each word in the target side of the training text."""
+    """Counts of the words before and after each word, in the target side of the training text."""
     contexts: dict[str, Counter[Hashable]] = {word: Counter() for word in words}
     for line in read_lines(plan.corpus.words_path("train", "target")):
         padded = ["", *words_in(line), ""]
@@ -62,7 +62,7 @@ def _contexts(plan: Plan, words: Sequence[str]) -> list[Counter[Hashable]]:
 
 
 def _similarities(vectors: Sequence[Mapping[Hashable, float]]) -> Array:
-    """[N, N] the cosine of each two vectors."""
+    """[N, N] the cosines of all pairs of vectors."""
     columns = {key: column for column, key in enumerate(dict.fromkeys(key for one in vectors for key in one))}
     matrix = np.zeros((len(vectors), max(1, len(columns))))
     for row, one in zip(matrix, vectors, strict=True):

@@ -97,7 +97,7 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
     """[N, 2] links in S plus links in P, and links plus sure links, of each sentence.
 
     Raises:
-        InputError: the gold links are those of another number of sentences.
+        InputError: the gold links have another number of sentences.
     """
     gold = read_alignments(plan.folder / plan.gold_links()).sentences
     swapped = plan.swapped(system)
@@ -115,7 +115,8 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
 
 
 def _monotone(plan: Plan, system: str, seed: int) -> Array:
-    """[N, 2] neighbouring linked target words whose source words do not go back, and all neighbouring ones."""
+    """[N, 2] neighbouring linked target words whose source words do not go back, and all neighbouring linked target
+    words."""
     rows = []
     for links in read_links(plan.folder / plan.output("align", system, seed)):
         sources = [source for source, _ in sorted(links, key=lambda link: link[1])]

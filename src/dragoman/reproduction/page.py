@@ -27,7 +27,7 @@ img { max-width: 100%; }
 """
 
 HALF = 0.5
-"""Share of the paper's effect from which on ours is called as large."""
+"""Our effect is called as large as the paper's from this share of it on."""
 
 _NO_PHRASES = "The table has too few targets of the chosen source phrases to compare them."
 
@@ -130,7 +130,7 @@ def test_sets_table(result: Mapping[str, Any]) -> Table:
 
 
 def _stem(files: Sequence[str]) -> str:
-    """What the names of the files of a test set have in common, or all of them."""
+    """The common part of the names of the files of a test set, or all names."""
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*files, strict=False))
     common = "".join(letters[0] for letters in alike).strip(".-_") if len(files) > 1 else ""
     return common or " ".join(files)

@@ -1,8 +1,8 @@
 """The steps of rows with the phrase-based system.
 
 Scores of phrase pairs by a network are columns of the phrase table, so that they take part in the search and their
-weights are tuned with those of the system (Cho et al. 2014, section 4.1). What scores whole hypotheses, models and
-language models, is added to n-best lists of the tuned system (Sutskever et al. 2014, section 3.6). In Cho et al. the
+weights are tuned with those of the system (Cho et al. 2014, section 4.1). Scores of whole hypotheses, by models and
+language models, are added to n-best lists of the tuned system (Sutskever et al. 2014, section 3.6). In Cho et al. the
 language model (CSLM) takes part in the search, too; here it does not.
 """
 
@@ -59,7 +59,7 @@ class _RowSteps:
 
     @property
     def table(self) -> str:
-        """A name of the table, which rows with the same one share with its weights and lists."""
+        """A name of the table; rows with the same name share the table, its weights and its lists."""
         return f"{self.row.table_name}-seed{self.seed}"
 
     @property

@@ -44,7 +44,7 @@ PAIRS = 4000
 BEST, LIKELY = 3, 5
 """Targets of the table and of the network, and distinct samples, that are shown of a phrase (tables 2 and 3)."""
 _COUNTED = 1_000_000
-"""Places of phrases that are counted; of a longer text a random part of the distinct phrases is."""
+"""Most occurrences that are counted; of a longer text a random part of the distinct phrases is counted."""
 _TARGET_GIVEN_SOURCE = 2
 """Index of p(target | source) among the scores of the table."""
 FREQUENT_GROUP, RARE_GROUP = "frequent", "rare"
@@ -114,16 +114,16 @@ def _choose(corpus: Corpus) -> list[ChosenPhrase]:
 
 
 class _Table(NamedTuple):
-    """What is read of a phrase table."""
+    """The rows that are kept of a phrase table."""
 
     rows: dict[str, list[Row]]
     """Chosen phrase -> its rows."""
     pairs: list[Row]
-    """Random rows, the same of every table with the same phrase pairs."""
+    """Random rows, the same ones for every table with the same phrase pairs."""
 
 
 def _table(plan: Plan, row: PhraseBasedRow, seed: int) -> _Table:
-    """What is read of the phrase table of a row; it is kept in a file, since the table may be deleted."""
+    """The kept rows of the phrase table of a system; they are stored in a file, since the table may be deleted."""
     path = plan.folder / plan.system(row, seed) / "phrase-table.gz"
     kept = plan.folder / "systems" / f"{plan.system(row, seed).name}.rows.xz"
     if not path.exists() and kept.exists():
@@ -201,7 +201,7 @@ def _preferred_words(rows: Sequence[Row], column: int) -> tuple[float, float]:
 
 
 def _samples(plan: Plan, name: str, seed: int) -> list[Counter[str]]:
-    """The samples of each chosen phrase, with their numbers."""
+    """The samples of each chosen phrase, with their counts."""
     samples: list[Counter[str]] = [Counter() for _ in read_phrases(plan)]
     for entries in by_sentence(read_nbest(plan.folder / plan.output("samples", name, seed))):
         samples[entries[0].sentence] = Counter(entry.text for entry in entries)
@@ -209,7 +209,7 @@ def _samples(plan: Plan, name: str, seed: int) -> list[Counter[str]]:
 
 
 def _occurring(plan: Plan, texts: set[str]) -> set[str]:
-    """Those of the texts that occur in the tokenised target side of the training set."""
+    """The texts that occur in the tokenised target side of the training set."""
     sizes = {len(text.split()) for text in texts} - {0}
     occurring: set[str] = set()
     for line in read_lines(plan.corpus.words_path("train", "target")):

@@ -73,10 +73,10 @@ class Plan:
         return Path("systems", f"{system}-seed{seed}.{OUTPUTS[step]}")
 
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
-        """The models of a system and their seeds: from `seed` on, in the circle of those of the experiment.
+        """The models of a system and their seeds: from `seed` on, in the circle of the seeds of the experiment.
 
-        Fewer seeds in the budget do not change what a system consists of: results of more seeds are added to those of
-        fewer. Empty where a model of a later seed than those of the budget belongs to it.
+        Fewer seeds in the budget do not change what a system consists of, so results of more seeds can be added later.
+        Empty if a model belongs to it whose seed is beyond the budget.
         """
         circle = max(self.experiment.seeds, self.budget.seeds)
         seeds = [(seed - 1 + offset) % circle + 1 for offset in range(system.seeds)]
@@ -103,7 +103,7 @@ class Plan:
         return sorted(drawn) or [1]
 
     def system(self, row: PhraseBasedRow | None = None, seed: int = 0) -> Path:
-        """The folder of the phrase-based system, or of that with the scores of a row in its table."""
+        """The folder of the phrase-based system, or of the system with the scores of a row in its table."""
         return SMT / (f"{row.table_name}-seed{seed}" if row is not None and row.table else "system")
 
     def gold_links(self) -> Path:

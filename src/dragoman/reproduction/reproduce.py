@@ -39,7 +39,7 @@ QUICK = {"updates": 1000, "scale": 0.128, "seeds": 1}
 
 
 def reproduce(request: ReproductionRequest, command: str, console: Console) -> dict[str, Any]:
-    """Run what is missing of an experiment, and write its pages to `out`/NAME/; they show the command line.
+    """Run the missing steps of an experiment, and write its pages, which show the command line, to `out`/NAME/.
 
     Raises:
         ConfigError: there is no such experiment, or a setting is not valid for a model.

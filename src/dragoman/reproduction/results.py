@@ -145,7 +145,8 @@ def _claim(experiment: Experiment, claim: Claim, measured: Measurements) -> Valu
 
 
 def paper_effect(experiment: Experiment, comparison: Comparison) -> float | None:
-    """The effect that the paper has for a comparison, as `effect_size`; the best of several systems is the paper's."""
+    """The effect that the paper has for a comparison, as `effect_size`; the paper's values decide which of several
+    systems is best."""
 
     def scores(metric: str, system: str, part: str = WHOLE) -> NDArray[np.float64] | None:
         value = experiment.systems[system].paper.get(metric)

@@ -26,9 +26,9 @@ from dragoman.report.facts import machine_name
 from dragoman.text.lines import replace_file
 
 PROGRAM = (sys.executable, "-m", "dragoman")
-"""What the words of a step's command are given to."""
+"""The program that runs the words of a step."""
 RUNS_A_MODEL = "--threads"
-"""Option of the commands that run a model: they are given the device, too."""
+"""Option that the commands have that run a model: they are also given the device."""
 POLL_SECONDS = 0.1
 """Time between looks at the running processes."""
 STOP_SECONDS = 60.0
@@ -66,10 +66,8 @@ class Outcome:
 def run_steps(
     steps: Sequence[Step], folder: Path, *, jobs: int, console: Console, device: str = "auto"
 ) -> dict[str, Outcome]:
-    """Run the steps in their order, up to `jobs` at a time, and return the outcome of each.
-
-    Commands that run a model are given the device. It is no part of what a step is: the outputs of some steps may come
-    from another machine.
+    """Run the steps in their order, up to `jobs` at a time, and return the outcome of each. Commands that run a model
+    are given the device. The device is not recorded, as the outputs of some steps may come from another machine.
 
     An interruption stops the running processes as SIGTERM does, so that trainings save their state, and is raised
     again when they have ended.

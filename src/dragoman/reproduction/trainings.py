@@ -45,7 +45,7 @@ TRAIN_SYSTEM, WRITE_PAIRS = "smt-train", "phrase-pairs"
 
 
 def training_corpus(plan: Plan, name: str) -> Iterator[Step]:
-    """Make the training text of a model, if it is none of the corpus."""
+    """Make the training text of a model, unless the corpus has it."""
     if plan.experiment.models[name].corpus == "phrase-pairs":
         yield system_training(plan)
         words = ("phrase-table", str(plan.system()), "--write-pairs", str(PHRASE_PAIRS), *QUIET)
@@ -96,7 +96,7 @@ def _training(
     needs: tuple[str, ...] = (),
     factor: float = 1.0,
 ) -> Step:
-    """Train for `factor` times the budget with settings, whose last are the seed and the length of the training."""
+    """Train for `factor` times the budget with settings; the last ones are the seed and the length of the training."""
     out, minutes = plan.run(name, seed), plan.budget.minutes
     budget = ("--minutes", f"{factor * minutes:g}") if minutes else ()
     length = {"training.seed": seed} | ({} if minutes else {"training.updates": round(factor * plan.budget.updates)})

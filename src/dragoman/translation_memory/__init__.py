@@ -1,1 +1,1 @@
-"""Translation memories: pairs that are kept, the translation of a line that is in one, and pairs that are like it."""
+"""Translation memories: kept pairs, found by a source that equals a line or is like it."""

@@ -1,4 +1,5 @@
-"""A translation memory: the translation of a source that is in it, and its pairs whose sources are like a line."""
+"""A translation memory: it finds the translation of a line that is a source in it, and pairs whose source is like a
+line."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from dragoman.text.words import words_and_characters
 from dragoman.translation_memory.similar import SimilarTexts
 
 LEAST = 0.75
-"""The score of a near match, at least."""
+"""Lowest score of a near match."""
 
 Span = tuple[int, int]
 _SPACES = re.compile(" +")
@@ -39,8 +40,8 @@ class MemoryMatch:
     """1 less the edit distance of the normal forms in characters, divided by the length of the longer; 1 if they are
     equal."""
     differences: list[tuple[Span, Span]]
-    """[start, end) in the line, and in `source`, of the words that differ; an empty span where nothing stands for the
-    other."""
+    """[start, end) in the line, and in `source`, of the words that differ; an empty span where one side has no
+    words."""
 
 
 class TranslationMemory:
@@ -50,7 +51,7 @@ class TranslationMemory:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]], normal_form: Callable[[str], str]) -> None:
-        """Sources and targets; blank ones are passed over. `normal_form` gives that of a source."""
+        """`pairs` are sources and targets, of which blank ones are left out; `normal_form` normalises a source."""
         self._normal_form = normal_form
         self._numbers: dict[str, int] = {}
         self._sources: list[str] = []
@@ -78,14 +79,14 @@ class TranslationMemory:
             self._index.add(form)
 
     def replace(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Have these pairs and no others."""
+        """Replace all pairs by others."""
         other = TranslationMemory(pairs, self._normal_form)
         with self._lock:
             self._numbers, self._sources, self._targets = other._numbers, other._sources, other._targets
             self._index = other._index
 
     def exact(self, line: str) -> str | None:
-        """The target of the source that is this line, None without one."""
+        """The target of the source that equals a line; None if there is none."""
         form = self._form(line)
         with self._lock:
             number = self._numbers.get(form)
@@ -162,7 +163,7 @@ def differing_words(line: str, other: str) -> list[tuple[Span, Span]]:
 
 
 def _covered(text: str, spans: list[Span], start: int, end: int) -> Span:
-    """The characters of words from `start` to before `end`; an empty span in front of the word `start` without any."""
+    """The span of the words from `start` to before `end`; without words an empty span before the word `start`."""
     if start < end:
         return spans[start][0], spans[end - 1][1]
     position = spans[start][0] if start < len(spans) else len(text)

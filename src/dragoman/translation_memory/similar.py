@@ -1,9 +1,10 @@
 """An index of texts that finds those that are like another: candidates by rare words, then their edit distance.
 
-The features of a text are its words without capitals, of a script without spaces each two neighbouring letters, and of
-longer words the beginning as well, so that inflected forms have something in common. Each feature has a list of the
-texts that it is in. A query reads the lists of its rarest features, sums how rare the features are that a text shares
-with it, and measures the best of these texts. What shares only frequent words with a query may be missed.
+The features of a text are its words without capitals, or each two neighbouring letters in a script without spaces. The
+beginning of a longer word is another feature, so that inflected forms have something in common. Each feature has a list
+of the texts that it occurs in. A query reads the lists of its rarest features, sums for each text the rarity of the
+features that it shares, and measures the edit distance of the best texts. A text that shares only frequent words with a
+query may be missed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from rapidfuzz.process import extract
 from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 
 READ = 100_000
-"""Entries of lists that a query reads; the list of its rarest feature is read whatever its length."""
+"""Most entries of lists that a query reads; the list of its rarest feature is always read."""
 MEASURED = 400
-"""Texts whose distance a query measures."""
+"""Most texts whose distance a query measures."""
 BEGINNING = 4
 """Letters of the beginning of a longer word."""
 
@@ -57,7 +58,7 @@ class SimilarTexts:
             self._lists.setdefault(feature, array("i")).append(number)
 
     def rare_features_shared(self, text: str, count: int) -> list[int]:
-        """The numbers of up to `count` texts that share most rare features with a text, best first."""
+        """The numbers of up to `count` texts that share the most rare features with a text, best first."""
         numbers, shared = self._shared(text)
         best: list[int] = numbers[np.argsort(-shared, kind="stable")[:count]].tolist()
         return best
@@ -82,7 +83,8 @@ class SimilarTexts:
         return [Similar(int(numbers[index]), score) for _, score, index in matches]
 
     def _shared(self, text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The texts in the lists of the rarest features of a text, and how rare what they share is."""
+        """The texts in the lists of the rarest features of a text, and the summed rarity of the features that each
+        shares."""
         lists = sorted((self._lists[one] for one in features_of(text) if one in self._lists), key=len)
         read: list[NDArray[np.int32]] = []
         total = 0

@@ -1,7 +1,7 @@
 """Which word do the weights of a step align? Measured on the dev set when a training ends (`aligned_word: measured`).
 
 Luong et al. 2015 take them for the word just read (section 5.3, footnote), Bahdanau et al. 2015 for the word that is
-predicted. Which of the two is true of a model is decided by its training (docs/lab-book/2026-11-recipe.md).
+predicted. The training of a model decides which of the two is true (docs/lab-book/2026-11-recipe.md).
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from dragoman.data.store import Store
 from dragoman.model.translation import TranslationModel
 
 PAIRS, LONGEST = 20_000, 60
-"""Pairs of the training text, and their segments a side at most, that the links are learnt from."""
+"""Most pairs of the training text that the links are learnt from, and most segments of a side."""
 LINES = 400
-"""Pairs of the dev set at most."""
+"""Most pairs of the dev set."""
 LIKELY = 0.2
-"""Probability from which on a segment translates another, in both directions."""
+"""A segment translates another from this probability on, in both directions."""
 FEWEST = 50
-"""Links that decide at least."""
+"""Fewest links that decide."""
 
 Reading = Literal["predicted", "read"]
 
 
 class Readings(NamedTuple):
-    """How many links of segments that surely translate each other have the largest weight of a step."""
+    """How many links of the dev set have the largest weight of a step, by either reading."""
 
     links: int
     predicted: int
-    """If the weights of a step are those of the word that it predicts."""
+    """Links, if a step has the weights of the word that it predicts."""
     read: int
-    """If they are those of the word that it has just read."""
+    """Links, if it has the weights of the word that it has just read."""
 
     @property
     def better(self) -> Reading:
@@ -48,7 +48,7 @@ def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readin
     """Count links of the dev set by both readings of the attention weights of forced decoding.
 
     A link joins two segments that translate each other with a probability of at least `LIKELY` in both directions, by
-    IBM model 1 on the training text, and that no other segments of their pair translate.
+    IBM model 1 on the training text. No other segments of their pair may translate them.
     """
     pairs = [pair for pair in _spread(text, PAIRS) if max(map(len, pair)) <= LONGEST]
     likely = mutual_translations(pairs, model.source.num_embeddings, model.target.num_embeddings, LIKELY)

@@ -20,7 +20,7 @@ LINES = 400
 """Pairs of the dev set, evenly spread, that are translated: half of them as they are, half with a changed source or
 an item put into it."""
 GOOD = 40.0
-"""chrF of a sentence from which on a translation is good, if it also has the item that was put into the source."""
+"""A translation is good from this chrF on, if it also has the item that was put into the source."""
 
 
 def calibrate(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:

@@ -35,15 +35,16 @@ Verdict = Literal["yes", "weak", "no", "-"]
 """`-`: the question has no meaning for the model, or cannot be measured."""
 
 SOURCE_RATIO = (1.5, 1.1)
-"""Perplexity with wrong sources by that with right ones: from the first on yes, from the second on weak."""
+"""Perplexity with wrong sources, divided by that with right ones: from the first on yes, from the second on weak."""
 ORDER_RATIO = (1.1, 1.02)
-"""The same for sources whose words are in reverse order."""
+"""The same, for sources with their words in reverse order."""
 PADDING_TOLERANCE = 1e-3
 """The largest difference of a token's log-probability that rounding explains, in nats."""
 WEIGHT_CHANGE = (1e-3, 1e-6)
 """Change of the weights with the annotations: above the first yes, above the second weak."""
 UNIFORM_ENTROPY = (0.9, 0.98)
-"""Entropy of the weights by that of uniform ones: below the first yes, not uniform; below the second weak."""
+"""Entropy of the weights, divided by that of uniform weights: below the first yes, not uniform; below the second
+weak."""
 
 LONGEST = 100
 """Tokens of a side of the pairs that are padded or whose gradients are computed."""

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def resolve(request: TrainingRequest, console: Console, *, resume: bool) -> Config:
-    """The configuration that a training is asked to have.
+    """The configuration that a request asks for.
 
-    It is that of the preset, with the file and then the options over it; a resumed run starts from its own, and a
-    fine-tuned one from that of the trained run. Without any of these the text decides.
+    The file, then the options change the configuration of the preset. A resumed run starts from its own configuration
+    instead, a fine-tuned run from that of the trained run. Without any of these the text decides.
 
     Raises:
         ConfigError: an unknown key, a value of the wrong type or range, options that exclude each other.
@@ -63,7 +63,7 @@ def _base(request: TrainingRequest, console: Console, *, resume: bool) -> Config
 
 
 def _fine_tuning_config(model: ModelConfiguration, trained: str) -> Config:
-    """The configuration of the trained run for fine-tuning, with that of the file over it."""
+    """The configuration of the trained run for fine-tuning, changed by the file."""
     from dragoman.runs.opening import trained_folder
 
     for option, value in (("preset", model.preset), ("scale", model.changes.scale)):
@@ -75,7 +75,8 @@ def _fine_tuning_config(model: ModelConfiguration, trained: str) -> Config:
 
 
 def config_for_text(corpora: Corpora, console: Console, *, always_say: bool = False) -> Config:
-    """The preset that fits a training text, and for the user a line on what is unusual; `always_say`: or usual.
+    """The preset that fits a training text, and a line for the user on what is unusual; with `always_say` also on the
+    usual.
 
     Raises:
         InputError: the files cannot be read.
@@ -141,7 +142,7 @@ def _length(config: TrainingConfig) -> str:
 
 
 class DescribedModel(NamedTuple):
-    """A model that has no parameters yet, and the sizes of its vocabularies."""
+    """A model without parameters, and the sizes of its vocabularies."""
 
     config: Config
     vocabularies: tuple[int, int]

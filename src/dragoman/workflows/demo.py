@@ -39,7 +39,7 @@ class Demonstration:
     quality: RunEvaluation
     """Evaluation on the test lines."""
     overlap: str
-    """What of the test lines is in the training text, as the report says it, too."""
+    """How much of the test lines is in the training text; the report also says so."""
     report: Path
 
     def examples(self) -> list[str]:

@@ -122,7 +122,8 @@ def translate_file(
 
 
 def _content(path: Path, encoding: str | None, console: Console) -> bytes:
-    """The content of a document, as UTF-8 where its kind has no encoding of its own and that of the file is known.
+    """The content of a document. It becomes UTF-8 if its kind has no certain encoding and the encoding of the file is
+    known.
 
     Raises:
         InputError: it is no document, cannot be read, is too large, or is not text in the given encoding.

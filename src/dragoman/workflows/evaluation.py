@@ -45,7 +45,8 @@ SLICES: Mapping[str, Callable[[Sequence[Pair], int], Slicing]] = {
     "source-window": lambda pairs, size: by_length_window([pair.source for pair in pairs], "source"),
     "reference-window": lambda pairs, size: by_length_window([pair.target for pair in pairs], "reference"),
 }
-"""Slicings of a test set by name; the second argument is the group size. `rarity`, besides, needs frequencies."""
+"""Slicings of a test set by name; the second argument is the group size. `rarity` is not among them: it needs
+frequencies."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,8 @@ def symbols_for(config: Config) -> Symbols | None:
 def settle(options: MeasureOptions, run: Run | None, references: Sequence[Path]) -> tuple[MeasureOptions, list[str]]:
     """Return the options with the language of the references and the tokenizer that fits it, and lines to print.
 
-    The language is the one given, else the target language of the run, else that of the name of the references' files.
+    The language is the given one, else the target language of the run, else the one that the files of references are
+    named after.
     """
     known = run and run.config.text.target.language
     codes = {language_of_file(path) for path in references}

@@ -35,9 +35,9 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 UNKNOWN = 0.05
-"""Share of unknown segments in the new text from which on the training begins with a warning."""
+"""From this share of unknown segments in the new text on, the training begins with a warning."""
 MOST_NEW = 2000
-"""Segments that a vocabulary gains at most."""
+"""Most segments that a vocabulary gains."""
 SHORTEST_PART = 3
 """Characters of a part of a longer segment; shorter ones are found in most words by chance."""
 
@@ -52,7 +52,7 @@ class TrainedModel:
     source: TextSide
     target: TextSide
     parts: tuple[Parts, Parts] = ((), ())
-    """Of new source and target segments, which the trained model does not have: the ids of those that they are like."""
+    """New source and target segments -> the ids of the segments of the trained model that they are like."""
 
     @classmethod
     def open(cls, path: str | Path, config: Config) -> TrainedModel:
@@ -92,7 +92,7 @@ class TrainedModel:
         return PreparedCorpus(store, self.source, self.target)
 
     def knowing(self, pairs: Callable[[], Iterable[Pair]]) -> TrainedModel:
-        """The model for which the words of more training sources are no new names, and not mistyped."""
+        """The model with the words of more training sources, which then count neither as new names nor as mistyped."""
         return replace(self, source=self.source.knowing(lambda: (pair.source for pair in pairs())))
 
     def extended(self, pairs: Callable[[], Iterable[Pair]], config: TextConfig) -> TrainedModel:
@@ -131,7 +131,8 @@ class TrainedModel:
 
 
 def _with_unknown_characters(sides: Sequence[TextSide], pairs: Iterable[Pair], *, joint: bool) -> list[Segmentation]:
-    """The segmentations of both sides; those of subwords with the characters of the pairs that they do not know."""
+    """The segmentations of both sides; segmentations into subwords get the characters of the pairs that they do not
+    know."""
     unknown: list[Counter[str]] = [Counter(), Counter()]
     for pair in pairs:
         masked = mask_pair((sides[0].segmentation, sides[1].segmentation), pair.source, pair.target)
@@ -156,7 +157,7 @@ def _extended(segmentation: Segmentation, characters: Sequence[str]) -> Segmenta
 def _missing(
     sides: Sequence[TextSide], segmentations: Sequence[Segmentation], pairs: Iterable[Pair]
 ) -> list[Counter[str]]:
-    """How often segments occur on both sides that their vocabularies lack."""
+    """The counts of the segments of both sides that the vocabularies lack."""
     missing: list[Counter[str]] = [Counter(), Counter()]
     for pair in pairs:
         segments = segment_pair((segmentations[0], segmentations[1]), pair.source, pair.target)
@@ -177,7 +178,7 @@ def _most_frequent(counts: Counter[str], minimum: int) -> list[str]:
 
 
 def parts_of(segment: str, vocabulary: Vocabulary) -> list[int]:
-    """Return the ids of known segments whose meanings make up that of a new one; none where nothing is known.
+    """Return the ids of known segments that together mean what a new one means; none where nothing is known.
 
     They are the same word in other cases; else the characters of its compatibility decomposition (é: e and U+0301,
     Ａ: A); else the longest known parts from left to right (Hundehütte: Hunde, Hütte).

@@ -97,7 +97,7 @@ def examine(request: DoctorRequest) -> dict[str, Any]:
 
 
 def _needed(extra: str) -> Iterator[str]:
-    """The packages of an extra; those that Dragoman always needs for an empty name."""
+    """The packages of an extra; for an empty name the packages that Dragoman always needs."""
     for requirement in metadata.requires("dragoman") or ():
         marker = re.search(r"""extra == ['"](\w+)['"]""", requirement)
         name = re.match(r"[\w.-]+", requirement)

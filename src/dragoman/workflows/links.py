@@ -1,6 +1,6 @@
 """Links from files: compared with gold alignments, combined from both directions, counted into a dictionary.
 
-Each function imports what it alone needs: most of the time of these commands is that of imports.
+Each function imports what it alone needs, as these commands spend most of their time on imports.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class LoadedTranslator(Translator):
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The codes of the source and the target language, as the configuration of the (first) run has them.
+        """The codes of the source and the target language in the configuration of the (first) run.
 
         >>> dragoman.load("RUN").languages
         (None, None)

@@ -28,7 +28,7 @@ _PREPARED = "the prepared run"
 
 
 def joined_for_training(minutes: float, device: DeviceName, config: Config | None) -> AbstractContextManager[Ranks]:
-    """Join the other ranks, which must have the same configuration; None for that of the run that is resumed.
+    """Join the other ranks, which must have the same configuration; None for a resumed run, whose own one counts.
 
     Raises: as for `joined_ranks`.
     """

@@ -1,4 +1,4 @@
-"""Neural scores as columns of a Moses phrase table or of a system's, and the pairs of a table as training text."""
+"""Neural scores as columns of a phrase table, of Moses or of a system, and the pairs of a table as training text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _system(request: PhraseTableRequest) -> MosesConfiguration | None:
 
 
 def _extend(request: PhraseTableRequest, system: MosesConfiguration, folder: Path) -> None:
-    """Make a system with more scores; its moses.ini is written when all else is there."""
+    """Make a system with more scores; its moses.ini is written last."""
     if (folder / FILE).exists():
         raise InputError(f"{folder}: has a system already; give a new folder, or remove it")
     with writing(folder):

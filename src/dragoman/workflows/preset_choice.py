@@ -37,19 +37,20 @@ SYMBOL = 4
 """Letters of the longest phone or symbol: AH0, t͡ɕʰ."""
 
 LONGEST = 20.0
-"""Symbols or letters of a line in the mean, up to which it counts as a word."""
+"""A line with at most so many symbols or letters in the mean counts as a word."""
 
 PHRASE = 3.0
-"""Words of a line in the mean, up to which what has a pronunciation counts as a word: the syllables of Vietnamese."""
+"""A line with at most so many words in the mean counts as a word if it has a pronunciation: the syllables of
+Vietnamese."""
 
 WORDS_SEEN = 120_000
 """Single words that a training sees, repetitions counted: 60 epochs of 2,000 pairs, 30 of 4,000."""
 
 FEWEST_EPOCHS, MOST_EPOCHS = 16, 60
-"""Epochs of single words: those of `MANY_WORDS` and more, and those of the preset."""
+"""Epochs of single words: fewest, for `MANY_WORDS` and more, and most, as in the preset."""
 
 MANY_WORDS = WORDS_SEEN // FEWEST_EPOCHS
-"""Pairs of single words from which on epochs are fewest."""
+"""Pairs of single words from which on the epochs are fewest."""
 
 CHARACTERS = 1500
 """Different characters in the first pairs from which on sentences get the larger vocabulary."""
@@ -65,7 +66,7 @@ USUAL = f"preset: {SENTENCES}, because the text has sentences, and more than {FE
 """The line for the usual case, which is printed only where it is asked for."""
 
 EXCEPTIONS = 0.1
-"""Share of the lines that may be otherwise."""
+"""Share of the lines that may be exceptions."""
 
 _SENTENCE_ENDS = tuple(".!?…。！？।។")
 
@@ -152,7 +153,7 @@ def _with_vocabulary(size: int, reason: str) -> PresetChoice:
 
 
 def side_of(lines: Sequence[str], phrase: float | None = None) -> Side | None:
-    """Return what the lines of one side are; None for sentences.
+    """Return the kind of the lines of one side; None for sentences.
 
     Args:
         phrase: words of a line in the mean that count as one word; None: nearly every line must be a single word.

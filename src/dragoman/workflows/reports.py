@@ -37,7 +37,7 @@ SENTENCES = 1000
 """Sentences that the report of an evaluation shows."""
 
 EXTREMES = 25
-"""Number of worst and of best sentences among these, if the test set has more."""
+"""Number of worst sentences, and of best ones, among the `SENTENCES`, if the test set has more."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,8 @@ def _system_facts(system: EvaluatedSystem) -> Facts:
 
 
 def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[EvaluatedSystem]) -> None:
-    """Write the page with the translations of `pairs` by `systems`; `page.numbers`, if any, are those of the pairs."""
+    """Write the page with the translations of `pairs` by `systems`; `page.numbers`, if any, are the numbers of the
+    pairs."""
     rows = _shown(systems[0].hypotheses, pairs)
     lines = page.numbers or range(1, len(pairs) + 1)
     shown = [pairs[row] for row in rows]

@@ -39,7 +39,7 @@ Configured = TypeVar("Configured", Config, LanguageConfig)
 
 
 def as_settled(config: Config, saved: Config) -> Config:
-    """The configuration that a resumed run is given, with what it leaves open as the saved one has it."""
+    """The configuration given to a resumed run; what it leaves open is taken from the saved one."""
     settled = {key: was for key, was, now in differences(saved, config) if key in OPEN and now == OPEN[key]}
     if config.model.attention.reference_length is not None:
         settled["model.attention.window"] = saved.model.attention.window

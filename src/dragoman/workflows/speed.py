@@ -96,9 +96,9 @@ def _updates_a_second(model: TranslationModel, config: TrainingConfig, seconds: 
 
 
 def _rate(act: Callable[[], object], seconds: float) -> float:
-    """How often a second it can be done, after it was done once to compile kernels and allocate memory.
+    """How often a second a function can be called, after a first call that compiles kernels and allocates memory.
 
-    On a machine where the first time takes all the seconds, it counts, so that a slow machine is not waited for.
+    If the first call takes all the seconds, it counts, so that nobody waits for a slow machine.
     """
     began, count = time.perf_counter(), 0
     act()

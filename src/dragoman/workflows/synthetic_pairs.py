@@ -1,5 +1,5 @@
-"""Training pairs with one side by a model: back-translation, with noise in the sources, and sequence-level knowledge
-distillation.
+"""Training pairs with one side written by a model: back-translation, with noise in the sources, and sequence-level
+knowledge distillation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SyntheticPair(NamedTuple):
     truncated: bool
     """Whether the translation reached the maximum length."""
     searched_again: bool
-    """Whether the translation looped or reached it, and was searched again."""
+    """Whether the translation looped or reached the maximum length, and was searched again."""
 
     @property
     def is_usable(self) -> bool:
@@ -117,8 +117,8 @@ def distill(
 
     Args:
         teacher: a model or an ensemble.
-        candidates: of so many best translations the one with the highest sentence BLEU against the target of the
-            pair is taken, the better one of equals (section 3.3, sequence-level interpolation); 1 for the best.
+        candidates: number of best translations from which the one with the highest sentence BLEU against the target of
+        the pair is taken, and the better one of equals (section 3.3, sequence-level interpolation); 1 takes the best.
         tokenise: divides a line into the tokens of BLEU, separated by spaces.
 
     Raises:
@@ -161,7 +161,7 @@ def write_synthetic_pairs(pairs: Iterable[SyntheticPair], path: str, *, quiet: b
 DROPPED = 0.1
 """Probability that a word is left out."""
 DISTANCE = 3
-"""Places that a word moves at most."""
+"""Most positions that a word moves."""
 
 
 def add_noise(words: Sequence[str], draw: random.Random) -> list[str]:

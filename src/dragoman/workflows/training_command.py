@@ -16,7 +16,7 @@ from dragoman.text.lines import not_found
 from dragoman.workflows.configuration import resolve
 
 FREE = ("threads", "quiet")
-"""Options that need not be the same on all ranks."""
+"""Options that may differ between ranks."""
 
 
 class TranslationTraining:

@@ -1,4 +1,4 @@
-"""Steps that the training of translation models and that of language models have in common."""
+"""Steps that are common to the training of translation models and of language models."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def training_batches(
 def target_workload(
     store: Store, mix: Mix | None, parameters: int, smaller: Mapping[float, SmallerModel] = MappingProxyType({})
 ) -> Workload:
-    """The target tokens of an epoch of a stored corpus, and a model with so many parameters."""
+    """The work of an epoch on a stored corpus for a model with so many parameters."""
     tokens = len(store.target.ids) + len(store) if mix is None else mix.tokens(store.target)
     return Workload(tokens, parameters, smaller)
 

@@ -34,7 +34,7 @@ from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.training_steps import dropped_counts
 
 SEEN = 0.02
-"""Share of the dev set that is in the training text from which on the training begins with a warning."""
+"""From this share of the dev set on that is also in the training text, the training begins with a warning."""
 
 
 def require_alignments(config: Config, corpora: Corpora, alignments: Sequence[Path]) -> None:
@@ -99,7 +99,7 @@ class TrainingText:
         return self.held_out.without(pairs) if self.cut else pairs
 
     def observed(self) -> Iterator[Pair]:
-        """Read the pairs with their links; `held_out.seen` then counts those of a given dev set."""
+        """Read the pairs with their links; `held_out.seen` then counts the pairs of a given dev set among them."""
         pairs = read_pairs(self.corpora, self.alignments)
         return self.held_out.without(pairs) if self.cut else self.held_out.observed(pairs)
 
@@ -152,7 +152,7 @@ def prepare_text(
 
 
 class _ReadPairs:
-    """Counts the pairs that training a segmentation reads: as many are to be stored."""
+    """Counts the pairs that the training of a segmentation reads; the same number will be stored."""
 
     def __init__(self) -> None:
         self.total: int | None = None
@@ -255,7 +255,7 @@ LARGEST_MATCHED_SHARE = 0.5
 """Share of the characters that the matches of a pattern may have: a model has to see the text around items."""
 _REPEATED = ("a", "A", "1", " ", "-", ".", "a1", "A-", "a ", "a.", '"', "/")
 _HARD = [text * 200 + end for text in _REPEATED for end in ("", "\u00a7")]
-"""Text on which patterns with repetitions inside repetitions take for ever, some only where the line goes on."""
+"""Text on which patterns with repetitions inside repetitions take for ever; some do so only if the line goes on."""
 _COUNT = """
 import json, re, sys
 pattern, lines = json.load(sys.stdin)
@@ -307,11 +307,11 @@ def _matched_characters(pattern: str, lines: Sequence[str]) -> list[int]:
 
 @contextmanager
 def unchanged(paths: Iterable[Path]) -> Iterator[None]:
-    """Require that files are at the end of a block what they were at its start.
+    """Require that files do not change within a block.
 
-    A second reading of a file that another program writes to gives other lines than the first, and errors that name
-    only what follows from that, such as sides of different length. So this is looked at first where the block fails
-    with an InputError, too, or an error of the operating system, such as that of a file that has disappeared.
+    If another program writes to a file, a second reading gives other lines, and errors that name only a consequence,
+    such as sides of different length. So files are also compared if the block fails with an InputError or an error of
+    the operating system, as for a file that has disappeared; a change is then the error.
 
     Raises:
         InputError: a file does not exist at the start, has disappeared, or has another size or time of modification.

@@ -1,4 +1,5 @@
-"""Translates a text as a stream: lines of a file or a terminal in, translations and what belongs to them out."""
+"""Translates a text as a stream: lines of a file or a terminal in, translations with their scores and alignments
+out."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ class TextTranslation:
     def _paragraphs(
         self, translator: Translator, language: str | None, lines: Iterable[str], paused: Paused
     ) -> Iterator[TranslatedLine]:
-        """Lines of several sentences: each sentence is translated alone, and what stands between them is kept."""
+        """Translate lines of several sentences: each sentence alone, with the text between them unchanged."""
         from dragoman.text.sentences import Span, replace_sentences, sentence_spans
 
         read: deque[tuple[str, list[Span]]] = deque()

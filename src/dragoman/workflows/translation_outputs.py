@@ -92,12 +92,12 @@ def _as_text(number: int, n_best: Sequence[Translation]) -> list[str]:
 
 
 def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
-    """One object for each line of the input, whatever the number of its translations."""
+    """One JSON object for each line of the input, whatever the number of its translations."""
     return [json.dumps(_entry(number, n_best), ensure_ascii=False)]
 
 
 def _as_json_with_memory(number: int, n_best: Sequence[Translation]) -> list[str]:
-    """The same with what the translation memory has."""
+    """The same, with the matches of the translation memory."""
     first = n_best[0]
     matches = [
         {

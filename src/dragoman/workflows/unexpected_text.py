@@ -1,4 +1,4 @@
-"""Warns of text in other languages than a run translates: the names of its files say so, else the text itself.
+"""Warns of text in other languages than a run translates, by the names of its files or else by the text itself.
 
 The text is compared with the two sides of the run. It needs no list of languages: a line costs few nats under the
 vocabulary of its own language, whose ids are ranks by frequency, and many under another one. It can find text that fits
@@ -29,14 +29,15 @@ log = logging.getLogger(__name__)
 FEWEST, MOST = 100, 2000
 """Characters of text that a comparison needs, and characters after which it is made."""
 OTHER_SIDE = 0.8
-"""Cost under the vocabulary of the other side, by that of its own side, below which text is taken for the other side.
+"""Text is taken for the other side if its cost under the vocabulary of that side, divided by the cost under that of its
+own, is below this.
 Five lines of captions, news and handbooks cost 0.22 to 1.06 on the wrong side of a model of captions, and 1.1 to 5 on
 the right one; a third language costs 0.7 to 1.05."""
 KNOWN = 0.15
-"""Share of words that the training sources had below which a source is in another language. Five lines of captions
+"""A source is in another language if the training sources had less than this share of its words. Five lines of captions
 share 0.07 with captions of another language (the largest 0.19), a manual 0.48 with 3,000 captions (the least 0.17)."""
 UNKNOWN = 0.5
-"""Share of letters in unknown segments above which text is not of the language or script of its side."""
+"""Text is not of the language or script of its side above this share of letters in unknown segments."""
 
 _NATS_OF_A_CHARACTER = 2.0
 _ONE_LANGUAGE = ({"no", "nb", "nn"}, {"zh", "cmn"})
@@ -62,7 +63,7 @@ def checked_pairs(pairs: Iterable[Pair], files: Sequence[str | Path], name: str,
 
 
 def warn_of_declared(file: Path, declared: Mapping[SideName, str], name: str, config: Config) -> None:
-    """Warn of a file that says that it is in other languages than a run translates; "" where it does not say."""
+    """Warn of a file that names other languages than a run translates; "" where it names none."""
     languages = _languages(config)
     odd = [
         f"{file} says that its {side} is {code}"
