@@ -153,7 +153,7 @@ _LARGEST_MMAP_THRESHOLD = 32 << 20
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this process can have: those of the machine, or the limit of a container or shell."""
+    """Bytes of memory that this process can have: the memory of the machine, or the limit of a container or shell."""
     limits = [sys.maxsize]
     if hasattr(os, "sysconf"):  # not on Windows, where nothing is refused
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

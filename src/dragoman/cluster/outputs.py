@@ -180,7 +180,7 @@ def open_output_folder(path: Path, identity: Mapping[str, Any], names: Sequence[
 
     Args:
         identity: what outputs depend on besides their inputs, `WorkerPlan.identity`.
-        names: those of the outputs.
+        names: the names of the outputs.
 
     Raises:
         InputError: the folder holds something else, or cannot be written; two outputs have one name, or a name that is

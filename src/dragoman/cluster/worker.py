@@ -36,7 +36,7 @@ class ShardResult:
 
     @property
     def lines(self) -> list[str]:
-        """The output lines of all units; those of units that failed are empty."""
+        """The output lines of all units; units that failed have empty lines."""
         return [line for unit in self.units for line in unit.lines]
 
 

@@ -104,7 +104,7 @@ def require_settings(assignments: Sequence[str]) -> None:
     """Check each of some `key=value` alone, before there is a configuration that they are to fit into.
 
     Raises:
-        ConfigError: as for `override`, but for values that do not fit together.
+        ConfigError: as for `override`, except for values that do not fit together.
     """
     validated(assigned(Config(), assignments), "--set", Config, lambda config: None)
 

@@ -42,7 +42,7 @@ def require_same_model(trained: Config, wanted: Config) -> None:
     """Refuse a configuration with other weights or segments than the trained model has.
 
     Raises:
-        ConfigError: another key than those of training, cleaning, search and dropout differs.
+        ConfigError: a key differs that does not belong to training, cleaning, search or dropout.
     """
     for key, before, now in differences(trained, wanted):
         if not key.startswith(_FREE):

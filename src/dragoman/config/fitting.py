@@ -97,7 +97,7 @@ def check_mix(mix: MixConfig) -> None:
 
 
 def turn_off_unsuitable(values: dict[str, Any], kept: Collection[str]) -> None:
-    """Turn off what the segmentations of some nested values cannot have, but for the keys `kept`."""
+    """Turn off what the segmentations of some nested values cannot have, except the keys `kept`."""
     text, changes = values["text"], values["training"]["changes"]
     sides = [
         SideConfig(segmentation=side["segmentation"], model=side["model"]) for side in (text["source"], text["target"])

@@ -137,7 +137,7 @@ def _key(annotation: Any) -> Key:
     kind, notes = _split_annotation(annotation)
     union = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     types = [_split_annotation(option) for option in union]
-    notes = [*notes, *types[0][1]]  # the range of a value that may be None is that of the value
+    notes = [*notes, *types[0][1]]  # a value that may be None has the range of the value itself
     return Key(
         tuple(kind for kind, _ in types),
         "".join(note.description or "" for note in notes),

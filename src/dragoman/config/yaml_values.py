@@ -148,7 +148,7 @@ def read_yaml_text(path: Path, what: str) -> str:
 
 
 def _count(node: Node, known: dict[Node, int], depth: int = 0) -> int:
-    """The values in a node, itself included, and those of an alias as often as it is used."""
+    """The values in a node, itself included; the values of an alias come as often as it is used."""
     if depth > MAX_DEPTH:
         raise _problem(f"nested more than {MAX_DEPTH} levels deep", node)
     if node not in known:

@@ -78,7 +78,7 @@ each shape, so a few sizes that recur are faster than a new size every time."""
 
 
 Sort = Literal["target", "longer"]
-"""The length that pairs are sorted by: the target's, or that of the longer side."""
+"""The length that pairs are sorted by: of the target, or of the longer side."""
 
 
 class Position(NamedTuple):

@@ -69,7 +69,7 @@ class BlockVerifier:
         """
         Args:
             path: the file, for messages.
-            items: its contents, one-dimensional; the size of an item divides that of a block.
+            items: its contents, one-dimensional; the size of an item divides the size of a block.
             digests: of each block.
             remedy: the end of messages: what the user can do.
             fault: a further check of each block.

@@ -212,7 +212,7 @@ class PairChanges:
         return new_source, new_target
 
     def _target(self, kind: Kind, marks: tuple[str, str], ids: list[int], draw: random.Random) -> list[int]:
-        """The ids of a target in the case of its changed source: with case marks those of the target between marks.
+        """The ids of a target in the case of its changed source: with case marks, the ids of the target between marks.
 
         So a model that writes in capitals has learnt all but the two marks from every pair.
         """

@@ -26,7 +26,7 @@ class Mix:
         """
         Args:
             sizes: pairs of each corpus in the store, at least 1.
-            shares: those of an epoch, up to a factor.
+            shares: the shares of an epoch, up to a factor.
         """
         self._sizes = np.array(sizes, np.int64)  # [corpora]
         weights = np.array(shares, np.float64)

@@ -41,7 +41,7 @@ def prefix_trie(owners: NDArray[np.int64], target: NDArray[np.int64], lengths: N
     before = len(sources)
     for step in range(1, target.shape[1]):
         unfinished = lengths > step
-        # Sorted pairs keep the nodes of a source together, because those of the level before are.
+        # Sorted pairs keep the nodes of a source together, because the nodes of the level before are together.
         pairs = number[unfinished] * (1 + int(target.max())) + target[unfinished, step - 1]
         _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
         levels.append(PrefixLevel(number[unfinished][first], target[unfinished, step - 1][first]))

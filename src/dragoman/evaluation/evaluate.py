@@ -194,7 +194,7 @@ def evaluate(
     error rates of single words.
 
     Raises:
-        InputError: there are no sentences, the numbers of sentences differ, or that of a slicing does.
+        InputError: there are no sentences, or the numbers of sentences differ, also from that of a slicing.
     """
     check_counts(hypotheses, references)
     for slicing in slicings:

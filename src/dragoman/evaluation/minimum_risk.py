@@ -44,7 +44,7 @@ def sentence_utility(name: Literal["chrf", "bleu"], tokenizer: Tokenizer = "13a"
 def expected_utilities(candidates: Sequence[str], weights: ArrayLike, utility: Utility) -> NDArray[np.float64]:
     """Return the expected utility of each candidate, [n]; equal candidates are compared once.
 
-    `weights` [n] are those of the candidates; their sum is above 0.
+    `weights` [n] has the weight of each candidate; their sum is above 0.
     """
     rows: dict[str, int] = {}
     row_of = np.array([rows.setdefault(candidate, len(rows)) for candidate in candidates])

@@ -77,7 +77,7 @@ def by_length_groups(lines: Sequence[str], side: Side, size: int = GROUP) -> Sli
     """Sort by length and cut into groups of `size`, the last one smaller; labels are the lengths in the group.
 
     Luong et al. 2015, figure 6, with lengths of references (their axis shows the last length of each group);
-    Sutskever et al. 2014, figure 3, left, with those of sources.
+    Sutskever et al. 2014, figure 3, left, with the lengths of sources.
     """
     unit, lengths = line_lengths(lines)
     return _groups(f"{side} length in {unit}, groups of {size}", lengths, size, str)

@@ -78,7 +78,7 @@ def tokenizer_name(text: str) -> str:
     """Return the name of a tokenizer that a user gives.
 
     Raises:
-        ConfigError: there is none of that name, or it would be downloaded.
+        ConfigError: no tokenizer has that name, or it would be downloaded.
     """
     if text in TOKENIZERS:
         return text

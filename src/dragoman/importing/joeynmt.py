@@ -145,7 +145,7 @@ def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, 
 
 
 def _search(settings: _Settings) -> dict[str, Any]:
-    """JoeyNMT's beam size, length normalisation and length limits; its maximum length is that of a batch."""
+    """JoeyNMT's beam size, length normalisation and length limits; its maximum length holds for a whole batch."""
     alpha = settings.number("testing.beam_alpha", settings.number("testing.alpha", -1))
     longest = int(settings.number("testing.max_output_length", -1))
     return {

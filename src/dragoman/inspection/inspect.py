@@ -58,7 +58,7 @@ class SideFacts(Struct, frozen=True):
 
 
 class Inspection(Struct, frozen=True):
-    """Figures and findings of a corpus; figures are those of the pairs in UTF-8.
+    """Figures and findings of a corpus; only pairs in UTF-8 count in the figures.
 
     The field names are the keys of the JSON output.
     """

@@ -66,7 +66,7 @@ class _Trigrams(NamedTuple):
     buckets: NDArray[np.uint32]
     """[N] bucket of each trigram."""
     starts: NDArray[np.int64]
-    """[L] index of each line's first trigram; that of the next line for a line without trigrams."""
+    """[L] index of each line's first trigram; a line without trigrams has the index of the next line."""
     lengths: NDArray[np.int64]
     """[L] number of trigrams."""
 

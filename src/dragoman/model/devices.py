@@ -41,7 +41,8 @@ def threads_in_use() -> int:
 
 
 def choose_precision(precision: Literal["fp32", "bf16", "auto"], device: torch.device) -> torch.dtype | None:
-    """The type of matrix products, None for that of the parameters; `auto` is bfloat16 on hardware that supports it."""
+    """The type of matrix products, None for the type of the parameters; `auto` is bfloat16 on hardware that supports
+    it."""
     if precision == "auto":
         precision = "bf16" if _has_fast_bfloat16(device) else "fp32"
     return torch.bfloat16 if precision == "bf16" else None

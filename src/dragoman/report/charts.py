@@ -101,7 +101,7 @@ def draw(chart: Chart) -> str:
 
 
 def _draw_lines(axes: Axes, chart: Chart) -> None:
-    """Draw the lines through their points; those of few sentences are hollow marks beside them."""
+    """Draw the lines through their points; points of few sentences are hollow marks beside them."""
     few = {x for x, size in chart.sizes.items() if size < FEW}
     connected = {
         name: [(x, math.nan if x in few else value) for x, value in points] for name, points in chart.lines.items()

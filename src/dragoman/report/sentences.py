@@ -107,7 +107,8 @@ def _sentence_chrf(samples: Sequence[Sample]) -> list[float | None]:
 def _weights(sample: Sample, source_words: Sequence[Span]) -> NDArray[np.uint8] | None:
     """Return the weights as bytes, [J, I].
 
-    None if there are none or too many, or if their source words differ from those of the first system, as they can in
+    None if there are none or too many, or if their source words differ from the source words of the first system, as
+    they can in
     a script without spaces.
     """
     weights = sample.weights

@@ -213,7 +213,7 @@ class OpenedModels:
         return self.runs[0]
 
     def translator(self, search: Mapping[str, Any] | None = None) -> Translator:
-        """The translator, which searches as the first run is configured, but for the keys of `search`.
+        """The translator, which searches as the first run is configured, except for the keys of `search`.
 
         Raises:
             ConfigError: the runs have different target vocabularies, there is not one weight per run, or a key has a

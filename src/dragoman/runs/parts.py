@@ -53,7 +53,7 @@ _MARK_REMEDY = "restore it from a copy of the run folder; without it the run can
 
 
 class RunFiles(NamedTuple):
-    """The files of a run folder, divided into those of dragoman and others."""
+    """The files of a run folder, divided into files of dragoman and others."""
 
     ours: list[Path]
     foreign: list[Path]
@@ -140,7 +140,7 @@ def parts_in(run: Path) -> list[str]:
 
 
 def is_part(name: str) -> bool:
-    """Whether a name at the top level of a folder is that of a part of a run, or of the temporary file of one."""
+    """Whether a name at the top level of a folder belongs to a part of a run, or to the temporary file of one."""
     unfinished = temporary.FILE.fullmatch(name)
     return name in PARTS or (unfinished is not None and unfinished[1] in _TOP)
 

@@ -108,7 +108,7 @@ class Beam:
 
 
 class Candidates(NamedTuple):
-    """Live hypotheses with one more symbol, those of each sentence in the order of pruning, best first."""
+    """Live hypotheses with one more symbol; within a sentence in the order of pruning, best first."""
 
     log_probabilities: NDArray[np.float64]
     """[A, C] totals; -inf, and behind all others, for forbidden candidates and for filling."""

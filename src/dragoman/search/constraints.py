@@ -239,7 +239,8 @@ class StepConstraints:
         return min(wanted + forbidden + max(map(len, self.banned.values()), default=0), len(self.batch.blocked))
 
     def select(self, distributions: Distributions, wanted: int) -> EngineStep:
-        """Select the `wanted` best permitted symbols of each row and kind, and those of `_own_ids`, largest first.
+        """Select the `wanted` best permitted symbols of each row and kind, and the symbols of `_own_ids`, largest
+        first.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
@@ -272,7 +273,7 @@ class StepConstraints:
         return np.concatenate(best, axis=1)
 
     def _own_ids(self) -> NDArray[np.int64]:
-        """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""
+        """[R, P] the ids that a row must be able to take: EOS, its forced id and the ids of its phrases; then PAD."""
         rows, required = [], self._required()
         for row, sentence in enumerate(self.sentences.tolist()):
             ids = [EOS, *((self.forced[row],) if row in self.forced else ())]

@@ -53,7 +53,7 @@ class PhraseConstraints:
     """The phrases of one sentence; a phrase that is given twice must appear once."""
 
     def __init__(self, phrases: Iterable[Sequence[int]], boundaries: WordBoundaries | None = None) -> None:
-        """`boundaries` are those of the target vocabulary; without them phrases may appear anywhere."""
+        """`boundaries` are the word boundaries of the target vocabulary; without them phrases may appear anywhere."""
         self._boundaries = boundaries
         self._phrases = [
             _Phrase(phrase, boundaries) for phrase in dict.fromkeys(tuple(phrase) for phrase in phrases if phrase)
@@ -69,7 +69,8 @@ class PhraseConstraints:
         self._outcomes: dict[PhraseState, Outcomes] = {}
 
     def state(self, words: Sequence[int]) -> PhraseState:
-        """The state of a hypothesis of these words, which follows from that of all but the last, if it was asked for.
+        """The state of a hypothesis of these words; it follows from the state without the last word if that was
+        computed.
 
         Only states of the longest hypotheses and of those one word shorter are remembered: search grows all together.
         """

@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
 
 def read_form(kind: str, body: bytes) -> Form:
-    """A form of a media type, which is that of a header Content-Type.
+    """A form; its media type is given as in a header Content-Type.
 
     Raises:
         InputError: it has too many fields, is damaged, or a field is not UTF-8.

@@ -179,7 +179,7 @@ class Models:
         device: DeviceName = "auto",
         memories: Mapping[LanguagePair, Memory] | None = None,
     ) -> None:
-        """`budget` is that of the files of loaded models, in bytes; `memories` are translation memories.
+        """`budget` limits the bytes of the files of loaded models; `memories` are translation memories.
 
         Raises:
             ConfigError: two folders have the same languages.
@@ -196,7 +196,7 @@ class Models:
         self._threads, self._budget, self._device = threads, budget, device
         self._memories = dict(memories or {})
         self._learnt: dict[LanguagePair, tuple[bytes, Sequence[str]]] = {}
-        """Weights that were learnt since the server started, in place of those of the folder."""
+        """Weights that were learnt since the server started; they replace the weights of the folder."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
         self._one_at_a_time = asyncio.Lock()
 

@@ -23,7 +23,7 @@ from dragoman.serving.responses import Refusal
 BATCH_SECONDS = 0.1
 """The time that a batch should not exceed."""
 WINDOW = 8
-"""Batches' worth of sentences among which those of similar length are chosen."""
+"""Batches' worth of sentences among which sentences of similar length are chosen."""
 FIRST_LIMIT = 2000
 """Cost of a batch before any was measured: characters times rows of the search."""
 LEAST_CHARACTERS = 500
@@ -63,7 +63,7 @@ class Task(NamedTuple):
     lane: Lane
     key: Hashable
     compute: Compute
-    """One result for each sentence; called in a thread with those of several requests."""
+    """One result for each sentence; called in a thread with sentences of several requests."""
     finish: Callable[[Any], Any]
     """What a request needs of a result; called in the same thread."""
     rows: int

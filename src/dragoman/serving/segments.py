@@ -193,7 +193,7 @@ def _linked(answer: tuple[list[str], ScoredPair]) -> AlignedTranslation:
 
 
 def _words(text: str) -> dict[int, Span]:
-    """The units that the links count, without the punctuation around them; those of punctuation alone are left out."""
+    """The units that the links count, without the punctuation around them; units of punctuation alone are left out."""
     words: dict[int, Span] = {}
     for unit, (start, end) in enumerate(words_and_characters(text)):
         inner = list(spans_of_words(text[start:end]))

@@ -208,7 +208,7 @@ class Service:
 
 
 def _whole(text: str, spans: list[Span], memory: Memory) -> list[Span]:
-    """The span of a text of several sentences that is in a memory; else those of its sentences."""
+    """The span of a whole text of several sentences if it is in a memory; else the spans of its sentences."""
     if len(spans) < 2 or spans[-1][1] - spans[0][0] > MEMORY_CHARACTERS:
         return spans
     start, end = spans[0][0], len(text.rstrip())

@@ -130,7 +130,8 @@ def _adjusted(counted: Sequence[_Counted], number: int) -> Numbers:
 
 
 def _interpolate(vocabulary: Sequence[str], counted: Sequence[_Counted], adjusted: Sequence[Numbers]) -> NgramModel:
-    """The probabilities of each order from those of the order below (Heafield et al. 2013, sections 3.3 and 3.4)."""
+    """The probabilities of each order from the probabilities of the order below (Heafield et al. 2013, sections 3.3 and
+    3.4)."""
     below = np.full(1, 1 / (len(vocabulary) - 1))  # the uniform distribution, without <s>
     probabilities, shares, fallback = [], [], []
     for number, (one, counts) in enumerate(zip(counted, adjusted, strict=True)):

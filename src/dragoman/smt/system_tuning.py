@@ -61,7 +61,7 @@ def _tune(
     references: Sequence[Sequence[str]],
     console: Console,
 ) -> TunedSystem:
-    """The best weights of all rounds; `references` has those of each source line."""
+    """The best weights of all rounds; `references` has the references of each source line."""
     settings, weights = request.tuning, first
     random = np.random.default_rng(settings.seed)
     lists = _Lists(system, references)
@@ -128,7 +128,7 @@ class _Lists:
         return as_vector(tunable, self._shape, "the weights of tuning")
 
     def better_weights(self, weights: Weights, random: np.random.Generator, restarts: int) -> Weights:
-        """Find the best weights over all lists by MERT; their L1 norm is that of the given ones."""
+        """Find the best weights over all lists by MERT, with the L1 norm of the given ones."""
         start = self.vector(weights)
         tuned = tune_mert(self.pool(), start, random, restarts=restarts).weights
         # Only the direction matters in MERT; with the norm the fixed weight keeps its proportion.

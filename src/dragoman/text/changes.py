@@ -76,7 +76,7 @@ def remove_final_mark(line: str) -> str:
 
 
 def remove_diacritics(line: str) -> str:
-    """Remove the diacritics of Latin and Greek letters, and that of the Cyrillic ё."""
+    """Remove the diacritics of Latin and Greek letters, and of the Cyrillic ё."""
     bare = _WITH_DIACRITICS.sub(r"\1", unicodedata.normalize("NFD", line))
     return unicodedata.normalize("NFC", bare) if bare != unicodedata.normalize("NFD", line) else line
 

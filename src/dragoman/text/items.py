@@ -188,7 +188,7 @@ class Items:
                 follow, target separator).
             known: the words of the training sources; others are items if they are names. None if no names are.
             foreign_words: finds words that are items because the model does not know their letters.
-            anywhere: whether an item may have none of the characters that those of `KINDS` have.
+            anywhere: whether an item may lack all characters by which items of `KINDS` are found.
             letterless_stay: whether a line without a letter, such as a number alone, is its own translation.
         """
         self.patterns = tuple(patterns)
@@ -222,7 +222,7 @@ class Items:
                 sources never had.
             pairs: reads the training pairs.
             foreign_words: as for the class; without names it is not needed.
-            own_patterns: those of the user (`text.patterns`).
+            own_patterns: the patterns of the user (`text.patterns`).
         """
         wanted = set(kinds)
         chosen = [*own_patterns, *(kind.pattern for name, kind in KINDS.items() if name in wanted)]
@@ -263,7 +263,7 @@ class Items:
         return sorted(spans)
 
     def _find_with_own(self, line: str) -> list[Span]:
-        """As `find`, of patterns some of which are a user's."""
+        """As `find`, where some patterns are a user's own."""
         try:
             return [match.span() for match in self._with_own.finditer(line, timeout=SECONDS)]
         except TimeoutError:
@@ -282,10 +282,11 @@ class Items:
         return self._mask_source(line, self.find(line)[:MOST])
 
     def mask_target(self, line: str, items: Sequence[str], quotation: Quotation = NO_QUOTATION) -> Masked:
-        """Replace the items of a target that are among those of its source, each once.
+        """Replace the items of a target that its source has too, each once.
 
         Args:
-            items, quotation: those of its source; quotation marks stay if that has none.
+            items, quotation: the items and the quotation marks of its source; marks of the target stay if the source
+            has none.
         """
         free = dict(zip(PLACEHOLDERS, map(_key, items), strict=False))
         replaced = []
@@ -320,7 +321,8 @@ class Items:
         return _masked(line, list(zip(spans, PLACEHOLDERS, strict=False)), items, quotation=quotation)
 
     def written(self, item: str) -> str:
-        """An item as the target language writes it: itself, but for the form of words and the separators of numbers."""
+        """An item as the target language writes it: unchanged except for the form of words and the separators of
+        numbers."""
         if not self._separators or not _NUMBER.fullmatch(item):
             return _plain(item)
         marks = {position: self._separators.get((mark, three), mark) for position, mark, three in _separators(item)}

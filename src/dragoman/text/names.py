@@ -55,7 +55,7 @@ class WordFilter:
     """The words of the training sources."""
 
     def __init__(self, bits: bytes) -> None:
-        """`bits` are those of the filter, the first one the lowest of the first byte."""
+        """`bits` are the bits of the filter, beginning with the lowest one of the first byte."""
         self.bits = bits
 
     @classmethod

@@ -48,7 +48,7 @@ class TextSide:
         """Segment a raw line and look up the ids of its segments.
 
         Args:
-            items, quotation: of a target: those of its source.
+            items, quotation: only for a target: the items and the quotation marks of its source.
         """
         return self.encode_masked(self.mask(line, items, quotation))
 

@@ -74,7 +74,7 @@ class Spelling:
         return cls(by_frequency, repeated, frequent)
 
     def with_text(self, lines: Iterable[str]) -> Spelling:
-        """The words with those of more sources, which are known from now on."""
+        """These words and the words of more sources, which are known from now on."""
         new = {word.lower() for line in lines for word in _WORD.findall(line)} - self._ranks.keys()
         if not new:
             return self

@@ -52,7 +52,8 @@ class TrainingClock:
         return self._batches.epochs_before(self._counters.position)
 
     def updates_per_epoch(self) -> float:
-        """Updates in the present pass over the training data, with fraction, from those of the present pool."""
+        """Updates in the present pass over the training data, with fraction, computed from the updates of the present
+        pool."""
         return self._batches.batches_of_epoch(self._counters.position) / self._config.batch.accumulate
 
     def fraction(self) -> float:
@@ -128,7 +129,7 @@ class TrainingClock:
         return Moment(seconds, self._counters.update, self.epochs(), left)
 
     def _seconds_for_updates(self, minutes: float) -> float:
-        """The wall-clock budget without the time of the last validation, that of a mean, and the last save."""
+        """The wall-clock budget without the time of the last validation, of an averaging, and of the last save."""
         validation = self._counters.validation_seconds
         if validation is None:
             validation = _UNKNOWN_VALIDATION * 60 * minutes

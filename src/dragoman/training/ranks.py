@@ -132,7 +132,7 @@ class Ranks:
     # Collectives -----------------------------------------------------------------------------------------------------
 
     def sum(self, tensor: Tensor, what: str) -> None:
-        """Replace the tensor by the sum of those of all ranks, the same bits on each of them.
+        """Replace the tensor by the sum of the tensors of all ranks, with the same bits on each rank.
 
         Args:
             what: what the ranks are doing, for the message about one that does not answer: "update 7".
@@ -148,7 +148,7 @@ class Ranks:
         self._together(lambda: dist.broadcast(tensor, 0, group=self._group), what)
 
     def share(self, value: Any, what: str) -> Any:
-        """The value of rank 0, of any type; those of other ranks are ignored. Raises as for `sum`."""
+        """The value of rank 0, of any type; the values of other ranks are ignored. Raises as for `sum`."""
         values = [value]
         if self.size > 1:
             self._together(lambda: dist.broadcast_object_list(values, 0, group=self._group), what)
@@ -171,7 +171,7 @@ class Ranks:
             raise OtherRankError(ConfigError.exit_code)
 
     def require_equal(self, theirs: Mapping[str, object], ours: Mapping[str, object], remedy: str) -> None:
-        """Compare facts of this rank with `theirs`, those of rank 0. Raises ConfigError as `require_same`."""
+        """Compare facts of this rank with `theirs`, the facts of rank 0. Raises ConfigError as `require_same`."""
         for key in [*theirs, *(key for key in ours if key not in theirs)]:
             here, there = ours.get(key), theirs.get(key)
             if here != there:

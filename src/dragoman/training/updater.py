@@ -2,7 +2,8 @@
 
 Several ranks cut each batch among them by sentences. The loss is divided by the number of tokens or sentences of the
 whole batch, which every rank reads from the stored corpus, and the gradient is summed over the ranks once, after the
-last backward pass, so that the update is that of one process but for rounding. Each rank then clips by the same norm
+last backward pass, so that the update equals that of one process, except for rounding. Each rank then clips by the same
+norm
 and makes the same step; the weights stay the same bits on all of them.
 
 One sum of one flat tensor, not of pieces while the backward pass runs: the order of additions is then the same in every
@@ -151,7 +152,7 @@ class Updater(Generic[Model]):
         return batches
 
     def _summed(self, batches: list[Batch], objective: TrainingObjective) -> UpdateTotals:
-        """Compute the gradient of this rank's part of the batches, and sum those of all ranks."""
+        """Compute the gradient of this rank's part of the batches, and sum the gradients of all ranks."""
         ranks, number = self._ranks, self._counters.update + 1
         torch.manual_seed(_seed(self._config.seed, number, ranks.rank))
         parts = [part for part in (batch.part(ranks.rank, ranks.size) for batch in batches) if len(part)]

@@ -1,7 +1,7 @@
 """Confidence: the probability that a translation is good, from what is known when it has been found.
 
 A logistic regression on a few features of a translation, fitted to translations whose quality was measured. It sees no
-reference, so a fluent mistake of which the model is sure is not found.
+reference, so a fluent mistake that the model is sure of is not found.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Detokeniser:
         """The translation of a line that a hypothesis is."""
         segments = hypothesis.tokens[:-1]
         replacements = self._replacements(line, hypothesis)
-        # Words that are <unk> to the model but have a known text: those of the forced prefix, and replaced ones.
+        # Words that are <unk> to the model but have a known text: words of the forced prefix, and replaced words.
         known = {
             position: piece for position, piece in enumerate(line.prefix[: len(segments)]) if segments[position] == UNK
         }
@@ -121,7 +121,7 @@ class Detokeniser:
         return segment_weights(hypothesis.attention, self.encoder.attention_shift, len(line.source.pieces))
 
     def _replacements(self, line: PreparedLine, hypothesis: Hypothesis) -> list[Replacement]:
-        """The replacements of unknown words, those of the forced prefix left out."""
+        """The replacements of unknown words, except words of the forced prefix."""
         if self.unknown is None:
             return []
         weights, segments = self._weights(line, hypothesis), hypothesis.tokens[:-1]

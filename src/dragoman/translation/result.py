@@ -80,7 +80,7 @@ class Translation:
     compute_confidence: Callable[[], Confidence | None] = field(default_factory=lambda: _unassessed, repr=False)
     """Computes `confidence` and `doubt`."""
     from_memory: bool = False
-    """Whether it is that of an equal source in a translation memory; then there are no `tokens`, attention and links,
+    """Whether it comes from an equal source in a translation memory; then there are no `tokens`, attention and links,
     and both scores are 0."""
     compute_memory_matches: Callable[[], list[MemoryMatch]] = field(default=list, repr=False)
     """Computes `memory_matches`."""

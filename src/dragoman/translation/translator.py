@@ -432,7 +432,7 @@ class Translator:
         return [next(rest) if translation is None else [translation] for translation in given]
 
     def _given(self, line: PreparedLine) -> Translation | None:
-        """The translation of a line that is in the memory, is blank, or has no letter but those of its items.
+        """The translation of a line that is in the memory, is blank, or has no letters outside its items.
 
         Models that have learnt words find none in the last; it stays unless a prefix or phrases are wanted, or the
         training text shows that such lines change.

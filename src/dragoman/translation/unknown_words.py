@@ -55,7 +55,7 @@ class UnknownWordReplacer:
     ) -> list[Replacement]:
         """The replacements of the target segments `unknown`.
 
-        `weights` [T, S] are those of each target segment; the S source segments have the spans `segments` in the raw
+        `weights` [T, S] has a row for each target segment; the S source segments have the spans `segments` in the raw
         line `text`, and its words the spans `words`. Without words there is no replacement.
         """
         owners = words_of(segments, words)[: weights.shape[1]]

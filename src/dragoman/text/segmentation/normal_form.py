@@ -68,7 +68,7 @@ class NormalForm:
 
     @classmethod
     def of_sources(cls, lines: Iterable[str]) -> NormalForm:
-        """The form of sources like these training sources, whose characters are those of one line in 10,000 or more."""
+        """The form of sources like these training sources; it keeps characters that one line in 10,000 or more has."""
         count, counts = 0, Counter(" ")
         for line in lines:
             count += 1
@@ -86,7 +86,7 @@ class NormalForm:
         return NormalForm(self.known, self.spelling and self.spelling.with_text(text))
 
     def typing_errors(self, line: str) -> list[TypingError]:
-        """The words of a line that are read as others; spans are those of the raw line."""
+        """The words of a line that are read as other words, with their spans in the raw line."""
         formed = self._characters(line)
         errors = self.spelling.errors(formed.text) if self.spelling else []
         return errors if formed.spans is None else [error.in_raw_line(formed.spans) for error in errors]
