@@ -118,7 +118,7 @@ def bomb() -> bytes:
     [
         (b"", "damaged, or not a spreadsheet at all"),
         (b"en,ko\na,b\n", "damaged, or not a spreadsheet at all"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is encrypted, or a spreadsheet of before 2007"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is encrypted, or a spreadsheet from before 2007"),
         (bomb(), "grows too much when it is unpacked"),
     ],
 )

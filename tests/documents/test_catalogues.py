@@ -75,7 +75,7 @@ def test_a_catalogue_in_the_encoding_that_it_names() -> None:
     assert found.decode("euc-kr") == text.replace('dog"\nmsgstr ""', 'dog"\nmsgstr "개"').replace(
         "#: 파일\n", "#: 파일\n#, fuzzy\n"
     )
-    with pytest.raises(InputError, match="EUC-KR, in which the file is, lacks 'ğ'; convert it to UTF-8"):
+    with pytest.raises(InputError, match="the file is in EUC-KR, which lacks 'ğ'; convert it to UTF-8"):
         translated(".po", text.encode("euc-kr"), lambda _: "ğ")
     with pytest.raises(InputError, match="the file is not UTF-9, which its header names"):
         translated(".po", text.replace("EUC-KR", "UTF-9").encode("euc-kr"))

@@ -117,7 +117,7 @@ def test_encrypted_files_are_refused() -> None:
     manifest = {"META-INF/manifest.xml": "<m><encryption-data/></m>"}
     for content, message in (
         (with_parts(_content("<text:p>a</text:p>"), manifest), "the file is encrypted"),
-        (b"\xd0\xcf\x11\xe0", "the file is encrypted, or of before 2007"),
+        (b"\xd0\xcf\x11\xe0", "the file is encrypted, or from before 2007"),
         (b"x", "the file is not an OpenDocument file, or is damaged"),
     ):
         with pytest.raises(InputError, match=message):

@@ -115,7 +115,7 @@ def test_texts_without_a_known_word_share_a_point_and_are_warned_of(encode, capl
         points = encode(run, lines("Ding sah", "Hund lief", "the dog", "lief dog", ""))
     assert np.array_equal(points.vectors[0], points.vectors[1])
     assert [record.getMessage() for record in caplog.records] == [
-        "the model knows no word of 2 of the 5 texts; those of the same length have the same point"
+        "the model knows no word of 2 of the 5 texts; texts of the same length have the same point"
     ]
     caplog.clear()
     encode(run, lines("the dog", "lief dog"))

@@ -308,8 +308,8 @@ def check_pattern(pattern: str) -> None:
     if (end := alike.end() if alike else 0) < len(pattern):
         raise ValueError(
             f"text.patterns: {pattern!r} has {pattern[end : end + 2]!r}, which browsers read in another way; use "
-            "characters, [...], groups such as (?:...) and lookarounds, and of escapes \\d, \\w, \\b and those of "
-            "signs with a meaning"
+            "characters, [...], groups such as (?:...), lookarounds, the escapes \\d, \\w and \\b, and a backslash "
+            "before signs with a meaning"
         )
     if compiled.match(""):
         raise ValueError(f"text.patterns: {pattern!r} matches no text at all; an item has at least one character")

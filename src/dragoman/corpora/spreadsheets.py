@@ -95,7 +95,9 @@ def _parts(path: Path, file: BinaryIO) -> zipfile.ZipFile:
     if len(data) > LARGEST:
         raise InputError(f"{path}: more than {LARGEST >> 20} MiB; save it as .csv")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        raise InputError(f"{path}: is encrypted, or a spreadsheet of before 2007; save it as .xlsx without a password")
+        raise InputError(
+            f"{path}: is encrypted, or a spreadsheet from before 2007; save it as .xlsx without a password"
+        )
     try:
         parts = zipfile.ZipFile(io.BytesIO(data))
     except zipfile.BadZipFile:

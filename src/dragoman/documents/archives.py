@@ -33,7 +33,7 @@ class Archive:
         """
         self._damaged = InputError(f"the file is not {kind}, or is damaged")
         if content.startswith(_COMPOUND):
-            raise InputError("the file is encrypted, or of before 2007; save it in the new format without a password")
+            raise InputError("the file is encrypted, or from before 2007; save it in the new format without a password")
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 self._infos = archive.infolist()

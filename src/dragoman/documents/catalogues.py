@@ -70,7 +70,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
             return "".join([*result, *lines[position:]]).encode(encoding)
         except UnicodeEncodeError as error:
             letter = error.object[error.start]
-            raise InputError(f"{encoding}, in which the file is, lacks {letter!r}; convert it to UTF-8") from None
+            raise InputError(f"the file is in {encoding}, which lacks {letter!r}; convert it to UTF-8") from None
 
     declared = Languages(target=catalogue.metadata.get("Language", ""))
     return Document(texts, write, places, Units(done, write), declared=declared)

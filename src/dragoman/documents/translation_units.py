@@ -417,7 +417,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
 
     def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
         if not languages.target:
-            raise InputError("the target language is not known, which new translations are marked with")
+            raise InputError("the target language is not known, and new translations must be marked with it")
         changed: list[Element] = []
         numbered = enumerate(zip(units, translations, strict=True))
         for number, ((text, given, target), (translated, confidence, *_)) in numbered:

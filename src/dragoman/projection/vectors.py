@@ -118,7 +118,7 @@ def _encoded(
     sources = [run.source.encode(line.text).ids for line in lines]
     if unknown := sum(bool(ids) and set(ids) == {UNK} for ids in sources):
         log.warning(
-            "the model knows no word of %d of the %d texts; those of the same length have the same point",
+            "the model knows no word of %d of the %d texts; texts of the same length have the same point",
             unknown,
             len(lines),
         )

@@ -281,8 +281,8 @@ def _tried(pattern: str, lines: Sequence[str]) -> list[str]:
     matched = sum(_matched_characters(pattern, lines))
     if matched > LARGEST_MATCHED_SHARE * sum(map(len, lines)):
         raise ConfigError(
-            f"text.patterns: {pattern!r} matches more than half of the training text, of which a model would see "
-            "placeholders only; narrow it"
+            f"text.patterns: {pattern!r} matches more than half of the training text, and a model would see "
+            "placeholders in its place; narrow it"
         )
     return [] if matched else [f"warning: text.patterns: {pattern!r} matches nothing in the training text"]
 
