@@ -31,14 +31,14 @@ CANDIDATES = (*_OTHERS, *_LATIN)
 """The names of Python; cp949 and cp932 hold EUC-KR and Shift_JIS, each cp125x nearly the whole of an ISO 8859."""
 
 _SYMBOL_IN_WORD = re.compile(r"(?<=[^\W\d_])[\xa1-\xbf](?=[^\W\d_])(?<![\xaa\xad\xb5\xb7\xba\xbb])")
-"""What letters of another encoding become within words, as those of ISO 8859-2 in cp1250."""
+"""What letters of another encoding become within words, such as letters of ISO 8859-2 in cp1250."""
 _TEXT = 0.9
 """Part of the characters of wide text that are letters, digits, spaces and marks of ASCII."""
 _SYMBOLS = 0.01
-"""Part of the bytes beyond ASCII that may be such symbols."""
+"""Part of the bytes beyond ASCII that may be symbols within words."""
 
 _DIRECTION = re.compile("[\u061c\u200c-\u200f]")
-"""Marks of the direction of text, which are seen by nobody."""
+"""Marks of the direction of text, which nobody sees."""
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),

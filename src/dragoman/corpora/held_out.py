@@ -37,7 +37,7 @@ class HeldOut:
         return (pair for pair in pairs if digest(pair) not in self._digests)
 
     def observed(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield all pairs; `seen` then counts those of the dev set among them."""
+        """Yield all pairs; `seen` then counts the pairs of the dev set among them."""
         for pair in pairs:
             key = digest(pair)
             if key in self._digests:

@@ -237,7 +237,7 @@ WRITERS: dict[str, Callable[[Path, TextIO, Languages], Iterator[CorpusWriter]]] 
 
 
 def require_pair_file(path: str | Path) -> None:
-    """Refuse a name that is not that of a file of pairs.
+    """Refuse a name that is not the name of a file of pairs.
 
     Raises:
         InputError: it ends neither in .tsv nor in .jsonl.

@@ -1,8 +1,9 @@
 """Translated HTML: every element is put around the words that translate what it enclosed.
 
 The attention of the model links words. A word of the translation gets the elements of the source word that it is linked
-with. An element is written twice if its words no longer stand together; one or two words in between that have no
-element of their own are included. An element without words stands before the translation of the word that followed it,
+with. If its words no longer stand together, an element is written twice, unless only one or two words without an
+element of their own stand between: these it includes. An element without words stands before the translation of the
+word that followed it,
 such as an image, or behind the translation of the word that it touched, such as a reference to a footnote. Without
 attention, tags end a text.
 """
@@ -422,8 +423,8 @@ class _Sentence:
         """The word of the translation beside which an element without words stands, whether the element stands behind
         it, and the word of the source that it is linked with.
 
-        The element belongs to the word before it if it touches this word, or if no word follows in the element around
-        both.
+        The element belongs to the word before it if it touches this word, or if no word follows it in the element
+        around it.
         """
         sources = self._sentence.sources
         inner = [one for one in self._elements if one.encloses(element) and one.end > one.start]

@@ -34,7 +34,7 @@ _MOST_CUES = 4
 _Slot = list[Span]
 """The lines of a cue that have text, without the spaces around it."""
 _Unit = list[_Slot]
-"""The cues of a text; of a dialogue or song a line alone."""
+"""The cues of a text; in a dialogue or song a single line."""
 
 
 def read_srt(content: bytes, languages: Languages) -> Document:
@@ -68,7 +68,7 @@ def read_vtt(content: bytes, languages: Languages) -> Document:
 
 
 def cue_texts(text: str, language: str = "", *, vtt: bool = False) -> list[str]:
-    """The texts of the cues as HTML, but for entities: each on one line, without dashes and notes around it."""
+    """The texts of the cues as HTML, except for entities: each on one line, without dashes and notes around it."""
     return [_inner(_joined(text, unit))[1] for unit in _units(text, language, vtt)]
 
 

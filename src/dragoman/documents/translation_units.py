@@ -92,7 +92,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
 
 
 def _declared(root: Element) -> Languages:
-    """The languages that XLIFF names: those of its first file."""
+    """The languages that XLIFF names, for its first file."""
     file = next(root.iter("{*}file"), root)
     source = root.get("srcLang") or file.get("source-language") or ""
     return Languages(source, root.get("trgLang") or file.get("target-language") or "")
@@ -239,7 +239,7 @@ def _texts(element: Element) -> Iterator[str]:
 
 
 def _unit_of(unit: Element) -> Element:
-    """The unit of a segment of XLIFF 2; of 1.2 the unit itself."""
+    """The unit of a segment of XLIFF 2; in 1.2 the unit itself."""
     above = unit.getparent() if local_name(unit) == "segment" else unit
     assert above is not None
     return above
