@@ -102,7 +102,7 @@ VERBS = Verbs(
             "demo": "demo",
             "inspect": "inspect",
             "convert": "verbs:CONVERT",
-            "train": "train",
+            "train": "verbs:TRAIN",
             "backtranslate": "verbs:BACKTRANSLATE",
             "distill": "verbs:DISTILL",
             "learn": "learn",
@@ -125,7 +125,7 @@ VERBS = Verbs(
             "reproduce": "reproduce",
         },
         "alignment": {
-            "align": "align",
+            "align": "verbs:ALIGN",
             "symmetrize": "verbs:SYMMETRIZE",
             "aer": "aer",
             "dictionary": "verbs:DICTIONARY",

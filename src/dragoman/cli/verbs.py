@@ -32,6 +32,27 @@ CONVERT = OneFunction(
     "dragoman.requests.corpora.ConversionRequest",
     "dragoman.workflows.corpora.convert",
 )
+TRAIN = OneFunction(
+    "train a translation model on parallel text",
+    "Trains a translation model on parallel text and writes a run folder with everything that\n"
+    "translation needs. A corpus is two files, or one file with both sides (.tsv, .csv, .jsonl, .json,\n"
+    ".tmx, .xliff, .po), or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be\n"
+    "compressed (.gz, .xz, .zst). Settings come from the preset, then CONFIG.yaml, then --scale and\n"
+    "--set. Ctrl-C saves the training state and --resume continues from it; with --train it also begins\n"
+    "a run where there is none. Several processes train one model together:\n"
+    "torchrun --nproc-per-node 2 -m dragoman train ... (docs/scale.md).",
+    (
+        "dragoman train --train corpus.de corpus.en --out RUN",
+        "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
+        "dragoman train mine.yaml --train a.tsv.gz --train b.jsonl --dev dev.tsv --out RUN --minutes 20",
+        "dragoman train --train own.de own.en --train web.de web.en --mix 2 1 --out RUN",
+        "dragoman train --preset bahdanau2015 --train c.en c.fr --dev d.en d.fr --out RUN --scale 0.25",
+        "dragoman train --from RUN --train corrections.de corrections.en --out NEW",
+        "dragoman train --out RUN --resume",
+    ),
+    "dragoman.requests.training.TrainingRequest",
+    "dragoman.workflows.training_command.train_requested",
+)
 BACKTRANSLATE = OneFunction(
     "make training pairs from text of the target language",
     "Translates text of the target language with a model of the reverse direction, and writes pairs for\n"
@@ -172,6 +193,25 @@ MAP = OneFunction(
     ),
     "dragoman.requests.pictures.MapRequest",
     "dragoman.workflows.pictures.draw_map",
+)
+ALIGN = OneFunction(
+    "align the words of given translations",
+    "Prints word alignments of sentence pairs, read off the attention weights of forced decoding: one\n"
+    "line per pair, Pharaoh format i-j, source-target, words counted from 0 and separated by spaces.\n"
+    "Each target word is linked to the source word with the largest weight. Several runs with the same\n"
+    "target vocabulary form an ensemble. With a run of the opposite direction (--reverse) the\n"
+    "alignments of both directions are symmetrized.\n\n"
+    "With --aligner, a statistical word aligner is trained on the pairs themselves and no RUN is given.",
+    (
+        "dragoman align RUN test.de test.en > test.align",
+        "dragoman align RUN test.de test.en --threshold 0.3 --matrix test.npz -o test.align",
+        "dragoman align RUN test.ja test.en --segments --write-tokens test.tokens > test.align",
+        "dragoman align RUN1 RUN2 test.de test.en --weights 2 1 > test.align",
+        "dragoman align DE-EN test.de test.en --reverse EN-DE --symmetrize intersection --format naacl",
+        "dragoman align test.de test.en --aligner hmm --symmetrize grow-diag-final-and --train train.de train.en",
+    ),
+    "dragoman.requests.alignment.AlignmentRequest",
+    "dragoman.workflows.alignment.align_corpus",
 )
 SYMMETRIZE = OneFunction(
     "combine word alignments of both directions",

@@ -87,10 +87,6 @@ class WordLinks:
         return [(left[i], right[j]) for i, j in links if sources[i] == 1 and targets[j] == 1]
 
 
-def _may_be_a_part(word: str) -> bool:
-    return len(word) >= 4 and word.isalpha()
-
-
 def _syllables(word: str, draw: random.Random) -> str:
     start = draw.randrange(len(word) - 1)
     return word[start : start + draw.randint(2, 3)]

@@ -15,7 +15,6 @@ from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.words import words_in
 
 _COUNT = re.compile(r"ngram\s+([0-9]{1,15})\s*=\s*([0-9]{1,15})")
-_SECTION = re.compile(r"\\([0-9]+)-grams:")
 
 
 class ArpaEntry(NamedTuple):

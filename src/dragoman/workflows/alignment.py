@@ -43,103 +43,93 @@ class Aligned(NamedTuple):
     """[S] the weights of EOS."""
 
 
-class CorpusAlignment:
-    """The alignment of given translations, as a request asks for it."""
+def align_corpus(request: AlignmentRequest) -> None:
+    """Align the pairs of a request and write the outputs.
 
-    def __init__(self, request: AlignmentRequest) -> None:
-        self._request = request
+    Raises:
+        ConfigError, InputError, RunError: as for `open_models`, `make_aligner` and `read_pairs`.
+    """
+    if request.units.unit == "morphemes":
+        UNITS["morphemes"]("-")  # fails before a model is loaded, if the library is not installed
+    aligned = _by_models(request) if request.baseline.aligner is None else _by_aligner(request)
+    with ExitStack() as files:
+        matrix = None if request.matrix is None else files.enter_context(AttentionFile(request.matrix))
+        path = request.units.write_tokens
+        tokens = None if path is None else files.enter_context(replace_output(path, keep_partial=True))
 
-    def run(self) -> None:
-        """Align the pairs and write the outputs.
+        def links() -> Iterator[list[Link]]:
+            for number, pair in enumerate(aligned):
+                if tokens is not None:
+                    tokens.write(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n")
+                if matrix is not None:
+                    matrix.write(number, pair.weights)
+                    matrix.write(f"{number}.eos", pair.end)
+                yield pair.links
 
-        Raises:
-            ConfigError, InputError, RunError: as for `open_models`, `make_aligner` and `read_pairs`.
-        """
-        request = self._request
-        if request.units.unit == "morphemes":
-            UNITS["morphemes"]("-")  # fails before a model is loaded, if the library is not installed
-        with ExitStack() as files:
-            matrix = None if request.matrix is None else files.enter_context(AttentionFile(request.matrix))
-            path = request.units.write_tokens
-            tokens = None if path is None else files.enter_context(replace_output(path, keep_partial=True))
+        lines = format_alignments(links(), request.format, one_based=request.one_based)
+        write_lines(request.output, lines, keep_partial=True)
 
-            def links() -> Iterator[list[Link]]:
-                for number, pair in enumerate(self.pairs()):
-                    if tokens is not None:
-                        tokens.write(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n")
-                    if matrix is not None:
-                        matrix.write(number, pair.weights)
-                        matrix.write(f"{number}.eos", pair.end)
-                    yield pair.links
 
-            lines = format_alignments(links(), request.format, one_based=request.one_based)
-            write_lines(request.output, lines, keep_partial=True)
-
-    def pairs(self) -> Iterator[Aligned]:
-        """The pairs with their links, by models or a statistical aligner."""
-        return self._by_models() if self._request.baseline.aligner is None else self._by_aligner()
-
-    def _by_models(self) -> Iterator[Aligned]:
-        """Links extracted from attention weights, as a stream."""
-        request = self._request
-        unit = request.units.unit
-        models = open_models(request.runs, request.ensemble, request.general)
-        reverse = open_models(request.reverse, compute=request.general) if request.reverse else None
-        aligner = make_aligner(
-            models,
-            reverse,
-            unit=unit,
-            threshold=request.threshold,
-            symmetrization=request.symmetrize or DEFAULT_METHOD,
+def _by_models(request: AlignmentRequest) -> Iterator[Aligned]:
+    """Links extracted from attention weights, as a stream."""
+    unit = request.units.unit
+    models = open_models(request.runs, request.ensemble, request.general)
+    reverse = open_models(request.reverse, compute=request.general) if request.reverse else None
+    aligner = make_aligner(
+        models,
+        reverse,
+        unit=unit,
+        threshold=request.threshold,
+        symmetrization=request.symmetrize or DEFAULT_METHOD,
+    )
+    lines = _checked(request, models)
+    if unit in ("words", "unicode-words"):
+        watch = SpacingWatch("--segments or --characters links smaller units, or segment the text before training")
+        lines = watch.watch(lines)
+    lines, again = tee(lines)
+    for pair, raw in zip(aligner.align(lines), again, strict=True):
+        scored = pair.scored
+        source, target = (
+            (scored.source_tokens, scored.target_tokens)
+            if unit == "segments"
+            else (_split(raw[0], unit), _split(raw[1], unit))
         )
-        lines = _checked(request, models)
-        if unit in ("words", "unicode-words"):
-            watch = SpacingWatch("--segments or --characters links smaller units, or segment the text before training")
-            lines = watch.watch(lines)
-        lines, again = tee(lines)
-        for pair, raw in zip(aligner.align(lines), again, strict=True):
-            scored = pair.scored
-            source, target = (
-                (scored.source_tokens, scored.target_tokens)
-                if unit == "segments"
-                else (_split(raw[0], unit), _split(raw[1], unit))
-            )
-            weights, end = pair.weights.weights.astype(np.float32), pair.weights.end.astype(np.float32)
-            yield Aligned(pair.links, source, target, weights, end)
+        weights, end = pair.weights.weights.astype(np.float32), pair.weights.end.astype(np.float32)
+        yield Aligned(pair.links, source, target, weights, end)
 
-    def _by_aligner(self) -> Iterator[Aligned]:
-        """Links of a statistical aligner, which reads all pairs first."""
-        request = self._request
-        try:
-            from dragoman.alignment.statistical import align_statistically
-        except ModuleNotFoundError as error:
-            if error.name != "thot":
-                raise
-            message = "--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'"
-            raise ConfigError(message) from None
 
-        aligner, unit, method = request.baseline.aligner, request.units.unit, request.symmetrize
-        assert aligner is not None
-        assert unit != "segments", "refused with an aligner"
-        watch = SpacingWatch("--characters links their letters, or segment the text first")
+def _by_aligner(request: AlignmentRequest) -> Iterator[Aligned]:
+    """Links of a statistical aligner, which reads all pairs first."""
+    try:
+        from dragoman.alignment.statistical import align_statistically
+    except ModuleNotFoundError as error:
+        if error.name != "thot":
+            raise
+        message = "--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'"
+        raise ConfigError(message) from None
 
-        def words(files: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
-            lines = _read(files) if unit == "characters" else watch.watch(_read(files))
-            return [(_split(source, unit), _split(target, unit)) for source, target in lines]
+    aligner, unit, method = request.baseline.aligner, request.units.unit, request.symmetrize
+    assert aligner is not None
+    assert unit != "segments", "refused with an aligner"
+    watch = SpacingWatch("--characters links their letters, or segment the text first")
 
-        def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
-            return [(target, source) for source, target in pairs]
+    def words(files: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
+        lines = _read(files) if unit == "characters" else watch.watch(_read(files))
+        return [(_split(source, unit), _split(target, unit)) for source, target in lines]
 
-        console = Console(quiet=request.general.quiet)
-        pairs = words([request.pairs])
-        more = words(request.baseline.train) if request.baseline.train else []
-        links = align_statistically(pairs, aligner, more=more, console=console)
-        if method is not None:
-            back = align_statistically(swapped(pairs), aligner, more=swapped(more), console=console)
-            both = zip(links, back, strict=True)
-            links = [symmetrize(ahead, [(i, j) for j, i in behind], method) for ahead, behind in both]
-        for pair, own in zip(pairs, links, strict=True):
-            yield Aligned(own, *pair)
+    def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
+        return [(target, source) for source, target in pairs]
+
+    console = Console(quiet=request.general.quiet)
+    pairs = words([request.pairs])
+    more = words(request.baseline.train) if request.baseline.train else []
+    links = align_statistically(pairs, aligner, more=more, console=console)
+    if method is not None:
+        back = align_statistically(swapped(pairs), aligner, more=swapped(more), console=console)
+        both = zip(links, back, strict=True)
+        links = [symmetrize(ahead, [(i, j) for j, i in behind], method) for ahead, behind in both]
+    for pair, own in zip(pairs, links, strict=True):
+        yield Aligned(own, *pair)
 
 
 def _checked(request: PairsRequest, models: OpenedModels) -> Iterator[Lines]:

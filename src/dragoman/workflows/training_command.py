@@ -19,96 +19,93 @@ FREE = ("threads", "quiet")
 """Options that may differ between ranks."""
 
 
-class TranslationTraining:
-    """The training of a translation model, as a request asks for it."""
+def train_requested(request: TrainingRequest) -> None:
+    """Train, or continue training, and print where the report is.
 
-    def __init__(self, request: TrainingRequest) -> None:
-        self._request = request
+    Raises:
+        DragomanError: as for `train`.
+    """
+    if os.environ.get("WORLD_SIZE", "1") == "1":  # one process: a mistake is reported before torch is loaded
+        _train(request)
+    else:
+        _train_on_ranks(request)
 
-    def run(self) -> None:
-        """Train, or continue training, and print where the report is.
 
-        Raises:
-            DragomanError: as for `train`.
-        """
-        if os.environ.get("WORLD_SIZE", "1") == "1":  # one process: a mistake is reported before torch is loaded
-            self._train()
+def _train_on_ranks(request: TrainingRequest) -> None:
+    """Train together with the other processes that torchrun started; rank 0 reads the command for all."""
+    from dragoman.model.devices import choose_device
+    from dragoman.training.joining import joined_ranks
+    from dragoman.workflows.other_ranks import follow_training
+
+    device = request.general.device
+    gpu, remedy = choose_device(device).type == "cuda", "start all ranks with the same command"
+    with joined_ranks(request.ranks.rank_timeout, gpu=gpu, facts=_command_line(request), remedy=remedy) as ranks:
+        if ranks.leads:
+            _train(request)
         else:
-            self._train_on_ranks()
+            follow_training(request.run.out, device, ranks, request.general.threads)
 
-    def _train_on_ranks(self) -> None:
-        """Train together with the other processes that torchrun started; rank 0 reads the command for all."""
-        from dragoman.model.devices import choose_device
-        from dragoman.training.joining import joined_ranks
-        from dragoman.workflows.other_ranks import follow_training
 
-        request, device = self._request, self._request.general.device
-        gpu, remedy = choose_device(device).type == "cuda", "start all ranks with the same command"
-        with joined_ranks(request.ranks.rank_timeout, gpu=gpu, facts=self._command_line(), remedy=remedy) as ranks:
-            if ranks.leads:
-                self._train()
-            else:
-                follow_training(request.run.out, device, ranks, request.general.threads)
+def _command_line(request: TrainingRequest) -> dict[str, str]:
+    """What all ranks must be given."""
+    options, path = request.options(), request.model.config
+    given = {f"the option {name}": str(value) for name, value in options.items() if name not in FREE}
+    if path is not None:
+        try:
+            given[f"the SHA-256 of {path}"] = sha256_of(Path(path))
+        except OSError:
+            given[f"the SHA-256 of {path}"] = "unknown, as it cannot be read,"
+    return given
 
-    def _command_line(self) -> dict[str, str]:
-        """What all ranks must be given."""
-        options, path = self._request.options(), self._request.model.config
-        given = {f"the option {name}": str(value) for name, value in options.items() if name not in FREE}
-        if path is not None:
-            try:
-                given[f"the SHA-256 of {path}"] = sha256_of(Path(path))
-            except OSError:
-                given[f"the SHA-256 of {path}"] = "unknown, as it cannot be read,"
-        return given
 
-    def _require_settings(self) -> None:
-        """Refuse wrong settings and missing files before the training text is read and the first line is printed."""
-        text, config = self._request.text, self._request.model.config
-        if config is not None:
-            load_config(Path(config))
-        require_settings(self._request.model.changes.set)
-        for files in (*text.train, *text.dev):
-            paths = list(map(Path, files))
-            for path in corpus_files(paths[0]) if len(paths) == 1 else paths:
-                if not path.exists():
-                    raise not_found(path)
+def _require_settings(request: TrainingRequest) -> None:
+    """Refuse wrong settings and missing files before the training text is read and the first line is printed."""
+    text, config = request.text, request.model.config
+    if config is not None:
+        load_config(Path(config))
+    require_settings(request.model.changes.set)
+    for files in (*text.train, *text.dev):
+        paths = list(map(Path, files))
+        for path in corpus_files(paths[0]) if len(paths) == 1 else paths:
+            if not path.exists():
+                raise not_found(path)
 
-    def _train(self) -> None:
-        request = self._request
-        console, text, out = Console(quiet=request.general.quiet), request.text, request.run.out
-        # With --train, --resume also begins a run, so that one command does both.
-        resume = request.run.resume and (not text.train or RunFolder.is_begun(out))
-        if not resume:
-            self._require_settings()
-        config = resolve(request, console, resume=resume)
 
-        from dragoman.workflows.training import resume_training, train
+def _train(request: TrainingRequest) -> None:
+    console, text, out = Console(quiet=request.general.quiet), request.text, request.run.out
+    # With --train, --resume also begins a run, so that one command does both.
+    resume = request.run.resume and (not text.train or RunFolder.is_begun(out))
+    if not resume:
+        _require_settings(request)
+    config = resolve(request, console, resume=resume)
 
-        device, threads = request.general.device, request.general.threads
-        if resume:
-            if text.train or text.dev or text.dropped or text.alignments:
-                console.info(
-                    "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped are ignored"
-                )
-            if request.model.start_from is not None:
-                console.info("--resume goes on with the weights and the configuration of the run; --from is ignored")
-            trained = resume_training(out, config, device=device, threads=threads, console=console)
-        else:
-            if request.run.resume:
-                console.info(f"--resume: {out} has no run yet, so that a new one begins")
-            trained = train(
-                config,
-                text.train,
-                text.dev,
-                out,
-                alignments=text.alignments,
-                overwrite=request.run.overwrite,
-                dropped=text.dropped,
-                inputs=[] if request.model.config is None else [request.model.config],
-                start_from=request.model.start_from,
-                extend_vocabulary=request.model.extend_vocabulary,
-                device=device,
-                threads=threads,
-                console=console,
+    from dragoman.workflows.training import resume_training, train
+
+    device, threads = request.general.device, request.general.threads
+    if resume:
+        if text.train or text.dev or text.dropped or text.alignments:
+            console.info(
+                "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped are ignored"
             )
-        console.info(f"report: {trained.folder.report}")
+        if request.model.start_from is not None:
+            console.info("--resume goes on with the weights and the configuration of the run; --from is ignored")
+        trained = resume_training(out, config, device=device, threads=threads, console=console)
+    else:
+        if request.run.resume:
+            console.info(f"--resume: {out} has no run yet, so that a new one begins")
+        trained = train(
+            config,
+            text.train,
+            text.dev,
+            out,
+            alignments=text.alignments,
+            overwrite=request.run.overwrite,
+            dropped=text.dropped,
+            inputs=[] if request.model.config is None else [request.model.config],
+            start_from=request.model.start_from,
+            extend_vocabulary=request.model.extend_vocabulary,
+            device=device,
+            threads=threads,
+            console=console,
+        )
+    console.info(f"report: {trained.folder.report}")
