@@ -140,6 +140,7 @@ def test_the_command_line_gives_the_request_that_python_writes() -> None:
         ),
         ("smt train --train a b --alignments c --aligner hmm --out S", "--aligner has no effect with --alignments"),
         ("smt train --train a b --alignments c --symmetrize union --out S", "--symmetrize has no effect with"),
+        ("backtranslate RUN -o p.tsv --seed 5", "--seed requires --sample or --noise"),
         ("evaluate RUN a b --group 5", "--group requires --by source-groups, reference-groups or rarity"),
         ("export RUN --out S --web --languages x1 de", "argument --languages: 'x1' is not a language code"),
     ],

@@ -53,7 +53,11 @@ _DRAWN = tuple(keys_of(Sampling))
 
 SAMPLING_RULES = (
     Rule(tuple(name for name in _DRAWN if name != "seed"), lacking("sample"), "{option} requires {sample}"),
-    Rule(("seed",), lacking("sample", "noise"), "{option} requires {sample}"),
+    Rule(
+        ("seed",),
+        lacking("sample", "noise"),
+        lambda values: "{option} requires {sample}" + (" or {noise}" if "noise" in values else ""),
+    ),
     Rule(("beam", "search_again"), given("sample"), "{option} has no effect with {sample}; leave one of them out"),
 )
 
