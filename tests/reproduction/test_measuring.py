@@ -9,9 +9,10 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.reproduction.corpus import write_corpus, write_words
-from dragoman.reproduction.experiment import Experiment, Model, PartOfTestSet, PhraseBasedRow, System
+from dragoman.reproduction.experiment import Experiment, Figure, Model, PartOfTestSet, PhraseBasedRow, System
 from dragoman.reproduction.measuring import bleu_tokenizer, read_measurements
 from dragoman.reproduction.plan import Plan, TrainingBudget
+from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import Outcome
 from dragoman.text.lines import read_lines, write_lines
 
@@ -84,3 +85,20 @@ def test_a_part_by_length_is_the_same_share_of_each_test_set(tmp_path: Path) -> 
     parts = read_measurements(plan, {}).parts
     assert parts["last"].nonzero()[0].tolist() == [27, 28, 29, 57, 58, 59]
     assert parts["set-2"].nonzero()[0].tolist() == list(range(30, 60))
+
+
+def test_a_figure_has_one_point_for_a_length(tmp_path: Path) -> None:
+    """In groups of two: 1 and 4, nine times 4 and 4, 9 and 9. Those that end with 4 are one point at its mean."""
+    lines = [" ".join(f"w{number}" for number in range(length)) for length in (9, *[4] * 19, 1, 9)]
+    write_lines(tmp_path / "x", lines)
+    corpora = {name: [(tmp_path / "x", tmp_path / "x")] for name in ("train", "dev", "test")}
+    figure = Figure(kind="source-length", title="t", systems=("s",), group=2)
+    experiment = _experiment(systems={"s": System(label="s")}, figures={"lengths": figure})
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, TrainingBudget(1, None, 1.0, 1), {})
+    (tmp_path / "systems").mkdir()
+    write_lines(tmp_path / plan.output("translate", "s", 1), [line.replace("w8", "x") for line in lines])
+    outcomes = {"translate-s-seed1": Outcome("done", 1.0)}
+    points = collect(plan, outcomes, read_measurements(plan, outcomes), "")["figures"]["lengths"]["ours"]["s"]
+    assert [position for position, _ in points] == [3.85, 9]
+    assert points[0][1] == pytest.approx(100)
+    assert points[1][1] < 100

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -270,7 +272,11 @@ def _validations(plan: Plan, model: str, seed: int) -> list[Values]:
 
 
 def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:
-    """BLEU of groups of test sentences by length or rarity, the mean over seeds, at the largest key of each group."""
+    """BLEU of groups of test sentences by length or rarity, the mean over seeds, at the mean key of each group.
+
+    Groups that end with the same length are one. The axis of Luong et al. 2015, figure 6, shows the last length of each
+    group instead, which is that of the longest sentence for the last one.
+    """
     sides = plan.sides(plan.swapped(system))
     source, target = (plan.corpus.lines("test", side) for side in sides)
     if figure.kind == "rarity":
@@ -282,16 +288,20 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
         lines = source if figure.kind == "source-length" else target
         keys = [float(length) for length in line_lengths(lines)[1]]
         slicing = by_length_groups(lines, "source" if figure.kind == "source-length" else "reference", figure.group)
+    ends = [max(keys[member] for member in members) for members in slicing.members]
+    groups = [
+        np.concatenate([members for _, members in equal])
+        for _, equal in groupby(zip(ends, slicing.members, strict=True), itemgetter(0))
+    ]
     bleu = bleu_metric(bleu_tokenizer(plan, system))
     curves = []
     for seed in _done(plan, f"translate-{system}", outcomes):
         statistics = bleu.statistics(read_hypotheses(plan, system, seed), target)
-        curves.append([bleu.score(statistics[list(members)].sum(axis=0)) for members in slicing.members])
+        curves.append([bleu.score(statistics[members].sum(axis=0)) for members in groups])
     if not curves:
         return []
-    means = np.mean(curves, axis=0).tolist()
-    ends = [max(keys[member] for member in members) for members in slicing.members]
-    return list(zip(ends, means, strict=True))
+    positions = [round(float(np.mean([keys[member] for member in members])), 2) for members in groups]
+    return list(zip(positions, np.mean(curves, axis=0).tolist(), strict=True))
 
 
 def _done(plan: Plan, step: str, outcomes: Mapping[str, Outcome]) -> list[int]:
