@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import logging
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble_engine import COMBINATIONS
+from dragoman.config.schema import Combination, SearchConfig
 from dragoman.errors import RunError
 from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
@@ -128,7 +128,7 @@ def members(toy_engine):
     return [(toy_engine(size, 1, spread=0.5), SIDE), (toy_engine(size, 2, spread=0.5, source_eos=False), WORDS)]
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS)
+@pytest.mark.parametrize("combination", get_args(Combination))
 def test_an_ensemble_scores_and_aligns_its_translations_as_its_search_did(toy_engine, combination):
     ensemble = Ensemble(members(toy_engine), combination, [1, 3])
     search = SearchConfig(beam=3, block_unknown=True, max_length_factor=1.5, normalisation="none")

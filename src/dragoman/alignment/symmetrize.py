@@ -86,8 +86,6 @@ def _in_order(links: Iterable[Link]) -> list[Link]:
 
 Aligner = Literal["ibm1", "ibm2", "hmm", "fast-align", "eflomal"]
 
-ALIGNERS: tuple[str, ...] = get_args(Aligner)
-
 SymmetrizationMethod = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
 METHODS: tuple[str, ...] = get_args(SymmetrizationMethod)

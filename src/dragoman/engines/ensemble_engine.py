@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,6 @@ from dragoman.config.schema import Combination
 from dragoman.engines.protocol import Distributions, Engine, EngineStep, ForcedScores
 from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS
-
-COMBINATIONS: tuple[str, ...] = get_args(Combination)
 
 
 class EnsembleMember(NamedTuple):

@@ -21,6 +21,7 @@ from dragoman.requests.learning import LearningRequest
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun, require_free
 from dragoman.runs.opening import open_run, trained_folder
+from dragoman.systems import DeviceName
 from dragoman.workflows.calibration import calibrate
 from dragoman.workflows.evaluation import tokenizer_of
 
@@ -65,7 +66,7 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
         if pairs:
             _learn_pairs(learner, pairs, console)
         if request.result.out is not None:
-            write_learnt_run(learner, request.result.out, overwrite=request.result.overwrite)
+            write_learnt_run(learner, request.result.out, request.general.device, overwrite=request.result.overwrite)
         return learner.corrections
 
 
@@ -86,8 +87,12 @@ def _learn_pairs(learner: Learner, pairs: Sequence[Pair], console: Console) -> N
     console.info(f"corrections: {learnt:,} learnt, {known:,} known, {refused:,} refused; in {learner.folder}")
 
 
-def write_learnt_run(learner: Learner, out: str | Path, *, overwrite: bool = False) -> RunFolder:
+def write_learnt_run(
+    learner: Learner, out: str | Path, device: DeviceName = "auto", *, overwrite: bool = False
+) -> RunFolder:
     """Write a run of its own with what was learnt, and with the text of the base run, which knows the new words.
+
+    Its confidence is fitted on `device`.
 
     Raises:
         RunError: as for `NewRun`.
@@ -110,7 +115,7 @@ def write_learnt_run(learner: Learner, out: str | Path, *, overwrite: bool = Fal
                 raise InputError(f"{data}: cannot be copied to {out}: {error}") from None
         folder = new.take_place()
     if learner.dev:
-        calibrate(open_run(folder.path), learner.dev)
+        calibrate(open_run(folder.path, device=device), learner.dev)
     return folder
 
 
