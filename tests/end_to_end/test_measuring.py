@@ -118,7 +118,6 @@ def test_several_runs_score_and_align_together(run_folder: Path, corpus: Corpus,
     ("arguments", "message"),
     [
         (["test.de", "test.en"], "test.de test.en: give a run and two files (source and target), or a run and"),
-        (["test.tsv.gz"], "the following arguments are required: FILE"),
         (["RUN", "test.tsv", "--weights", "1", "2"], "--weights requires several runs, but only RUN is given"),
         (["RUN", "a", "b", "--combine", "logits"], "--combine requires several runs, but only RUN is given"),
         (["RUN1", "RUN2", "a.tsv"], "RUN1: "),
@@ -127,4 +126,13 @@ def test_several_runs_score_and_align_together(run_folder: Path, corpus: Corpus,
 def test_runs_and_files_are_told_apart(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("score", "align"):
         assert main([verb, *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_single_name_is_no_run_and_no_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, message in (
+        ("score", "the following arguments are required: FILE"),
+        ("align", "test.tsv.gz: give a run and two files (source and target), or a run and"),
+    ):
+        assert main([verb, "test.tsv.gz"]) == 2
         assert message in capsys.readouterr().err
