@@ -75,7 +75,8 @@ def _blocks(result: Mapping[str, Any], images: Mapping[str, str]) -> Iterator[Bl
     yield "h1", result["title"]
     yield from (("text", text) for text in (result["note"], *_facts(result)) if text)
     yield from (("h2", "Table"), ("table", scores_table(result)))
-    if result["corpus"].get("test sets") and len((sets := test_sets_table(result))[0]) > 1:
+    sets = test_sets_table(result)
+    if len(sets[0]) > 1:
         yield from (("h2", "Each test set"), ("table", sets))
     if result["claims"]:
         yield from (("h2", "Claims"), ("table", claims_table(result)))
@@ -116,7 +117,9 @@ def scores_table(result: Mapping[str, Any]) -> Table:
 
 def test_sets_table(result: Mapping[str, Any]) -> Table:
     """A row for each system: mean BLEU and perplexity on each of the test sets that were given."""
-    sets = {name: f"{_stem(one['files'])} ({one['pairs']:,})" for name, one in result["corpus"]["test sets"].items()}
+    sets = {
+        name: f"{_stem(one['files'])} ({one['pairs']:,})" for name, one in result["corpus"].get("test sets", {}).items()
+    }
     metrics = [name for name in ("perplexity", "bleu") if name in result["metrics"]]
     rows = [["system", *(f"{METRICS[name].heading}, {heading}" for heading in sets.values() for name in metrics)]]
     for name in result["shown"]:
