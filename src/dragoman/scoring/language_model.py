@@ -12,7 +12,7 @@ from itertools import tee
 import numpy as np
 
 from dragoman.model.language_model import LanguageModel
-from dragoman.scoring.given_targets import GivenTarget, TokenScores, prefix_batches, split_rows
+from dragoman.scoring.given_targets import GivenTarget, TokenScores, log_probability, prefix_batches, split_rows
 from dragoman.scoring.lists import Feature, NBestSentence
 from dragoman.text.padding import pad
 from dragoman.text.side import TextSide
@@ -75,7 +75,7 @@ class PerplexityCounter:
         """Add a line."""
         self.lines += 1
         self.tokens += len(scores)
-        self.nll -= float(scores.sum(dtype=np.float64))
+        self.nll -= log_probability(scores)
 
     @property
     def value(self) -> float:

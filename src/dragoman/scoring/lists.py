@@ -12,7 +12,7 @@ import numpy as np
 from dragoman.errors import InputError
 from dragoman.scoring.given_targets import TokenScores
 from dragoman.scoring.nbest import NBestEntry
-from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.scoring.scorer import CandidateTranslations, ListScorer, Scorer
 from dragoman.text.words import words_in
 
 EntryList = Sequence[NBestEntry]
@@ -45,11 +45,11 @@ def with_sources(lists: Iterable[EntryList], sources: Iterable[str], name: str) 
         yield NBestSentence(source, entries)
 
 
-def forward_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:
-    """The probability of each hypothesis given the source."""
+def probability_feature(score: ListScorer, value: Callable[[TokenScores], float]) -> Feature:
+    """The probability of each hypothesis given the source (`Scorer.score_lists`), or the reverse (`score_sources`)."""
 
     def feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
-        return ([value(one) for one in scores] for scores in scorer.score_lists(map(_candidates, sentences)))
+        return ([value(one) for one in scores] for scores in score(map(_candidates, sentences)))
 
     return feature
 
@@ -82,25 +82,6 @@ def of_joined_words(feature: Feature, join: Callable[[Sequence[str]], str]) -> F
 
 def _with_text(entry: NBestEntry, text: str) -> NBestEntry:
     return replace(entry, fields=(entry.fields[0], text, *entry.fields[2:]))
-
-
-def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:
-    """The probability of the source given each hypothesis, by a model of the other direction."""
-
-    def feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
-        for_pairs, for_lists = tee(sentences)
-        pairs = (
-            (text, sentence.source) for sentence in for_pairs for text in dict.fromkeys(map(_text, sentence.entries))
-        )
-        scores = scorer.score(pairs)
-        for sentence in for_lists:
-            by_target = {
-                text: value(next(scores).token_log_probabilities)
-                for text in dict.fromkeys(map(_text, sentence.entries))
-            }
-            yield [by_target[entry.text] for entry in sentence.entries]
-
-    return feature
 
 
 def length_feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
@@ -144,10 +125,6 @@ def _free_of(sentences: Iterable[NBestSentence], names: Sequence[str], origin: s
 
 def _candidates(sentence: NBestSentence) -> CandidateTranslations:
     return CandidateTranslations(sentence.source, [entry.text for entry in sentence.entries])
-
-
-def _text(entry: NBestEntry) -> str:
-    return entry.text
 
 
 def _mean_probability(scores: Sequence[TokenScores]) -> TokenScores:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.phrases import Row, by_source, read_table
-from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.scoring.scorer import CandidateTranslations, ListScorer
 from dragoman.stored_files import model_digest
 from dragoman.text.journal import Journal
 from dragoman.text.lines import replace_output
@@ -39,29 +39,12 @@ Column = Callable[[Iterable[Group]], Iterator[list[float]]]
 """Maps groups to the scores of their rows, group by group."""
 
 
-def target_given_source(scorer: Scorer) -> Column:
-    """The column p(target | source), EOS included; each distinct pair is scored once."""
+def probability_column(score: ListScorer) -> Column:
+    """The column p(target | source) (`Scorer.score_lists`) or p(source | target) (`score_sources`), EOS included."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
         lists = (CandidateTranslations(group.source, [row.target for row in group.rows]) for group in groups)
-        return ([_probability(log_probability(one)) for one in scores] for scores in scorer.score_lists(lists))
-
-    return column
-
-
-def source_given_target(scorer: Scorer) -> Column:
-    """The column p(source | target), from a model of the reverse direction."""
-
-    def column(groups: Iterable[Group]) -> Iterator[list[float]]:
-        for_pairs, for_groups = tee(groups)
-        pairs = (
-            (target, group.source) for group in for_pairs for target in dict.fromkeys(row.target for row in group.rows)
-        )
-        scores = scorer.score(pairs)
-        for group in for_groups:
-            distinct = dict.fromkeys(row.target for row in group.rows)
-            probabilities = {target: _probability(next(scores).log_probability) for target in distinct}
-            yield [probabilities[row.target] for row in group.rows]
+        return ([max(math.exp(log_probability(one)), MIN_PROBABILITY) for one in scores] for scores in score(lists))
 
     return column
 
@@ -74,10 +57,6 @@ def unknown_word_penalty(side: TextSide) -> Column:
         return ([math.exp(side.encode(row.target).ids.count(UNK)) for row in group.rows] for group in groups)
 
     return column
-
-
-def _probability(logarithm: float) -> float:
-    return max(math.exp(logarithm), MIN_PROBABILITY)
 
 
 def identity(

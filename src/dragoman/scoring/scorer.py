@@ -98,6 +98,10 @@ class CandidateTranslations(NamedTuple):
     targets: Sequence[str]
 
 
+ListScorer = Callable[[Iterable[CandidateTranslations]], Iterator[list[TokenScores]]]
+"""Scores the translations of each source, in their order."""
+
+
 class _EncodedPair(NamedTuple):
     """A pair of raw lines and their segments."""
 
@@ -163,6 +167,20 @@ class Scorer:
             # A source without translations takes memory too.
             for window in read_windows(lists, lambda one: 1 + len(one.targets), max_weight=WINDOW_TARGETS):
                 yield from self._score_window(window, threads)
+
+    def score_sources(self, lists: Iterable[CandidateTranslations]) -> Iterator[list[TokenScores]]:
+        """Score the source of each list given each of its translations, by a model of the opposite direction.
+
+        Each distinct translation of a source is read once.
+
+        Raises:
+            RunError: the model's log-probabilities are NaN.
+        """
+        for_pairs, for_lists = tee(lists)
+        scored = self.score((target, one.source) for one in for_pairs for target in dict.fromkeys(one.targets))
+        for one in for_lists:
+            by_target = {target: next(scored).token_log_probabilities for target in dict.fromkeys(one.targets)}
+            yield [by_target[target] for target in one.targets]
 
     def _encode(self, number: int, source: str, target: str) -> _EncodedPair:
         """Segment and truncate both lines of pair `number`."""

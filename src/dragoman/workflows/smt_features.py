@@ -11,12 +11,11 @@ from dragoman.scoring.given_targets import TokenScores, log_probability, mean_lo
 from dragoman.scoring.lists import (
     Feature,
     ensemble_feature,
-    forward_feature,
     length_feature,
     of_joined_words,
-    reverse_feature,
+    probability_feature,
 )
-from dragoman.scoring.phrase_scores import Column, source_given_target, target_given_source, unknown_word_penalty
+from dragoman.scoring.phrase_scores import Column, probability_column, unknown_word_penalty
 from dragoman.systems import DeviceName
 from dragoman.translation.ensemble import require_same_target
 
@@ -58,10 +57,11 @@ def open_features(
         _require_one_vocabulary(runs, wanted.model)
         features.append((wanted.feature, [ensemble_feature(scorers, value)]))
     elif runs:
-        features.append((wanted.feature, [forward_feature(scorer, value) for scorer in scorers]))
+        features.append((wanted.feature, [probability_feature(scorer.score_lists, value) for scorer in scorers]))
     if wanted.reverse:
         others = [opened(path).scorer() for path in wanted.reverse]
-        features.append((f"{wanted.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
+        reverse = [probability_feature(scorer.score_sources, value) for scorer in others]
+        features.append((f"{wanted.feature}Reverse", reverse))
     if wanted.tokenised is not None:
         from dragoman.text.segmentation.words import WordSegmentation
 
@@ -89,8 +89,8 @@ def open_columns(
     """
     models = [open_run(path, device=device, threads=threads) for path in model]
     others = [open_run(path, device=device, threads=threads) for path in reverse]
-    columns = [target_given_source(one.scorer()) for one in models]
-    columns += [source_given_target(one.scorer()) for one in others]
+    columns = [probability_column(one.scorer().score_lists) for one in models]
+    columns += [probability_column(one.scorer().score_sources) for one in others]
     return columns + ([unknown_word_penalty(models[0].target)] if unknown else [])
 
 
