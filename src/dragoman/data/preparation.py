@@ -67,7 +67,7 @@ def build_store(
         InputError: no pair is left after cleaning, or the folder cannot be written.
     """
     with StoreWriter(folder, joint=config.joint) as writer:
-        left_out = _store_segments(writer, pairs, segmentations, cleaner.check, progress, workers, journal)
+        left_out = _store_segments(writer, pairs, segmentations, cleaner.check, progress, journal, workers)
         _require_training_pairs(writer, left_out)
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
@@ -89,7 +89,6 @@ def store_pairs(
     cleaner: Cleaner | None = None,
     *,
     progress: ProgressCallback | None = None,
-    workers: int | None = None,
     journal: SegmentJournal | None = None,
 ) -> Store:
     """Store pairs with the segmentations and vocabularies of a run: the text of a fine-tuning, or the dev set.
@@ -105,7 +104,7 @@ def store_pairs(
     check = _empty_side if cleaner is None else cleaner.check
     with StoreWriter(folder, joint=False) as writer:
         segmentations = (source.segmentation, target.segmentation)
-        left_out = _store_segments(writer, pairs, segmentations, check, progress, workers, journal)
+        left_out = _store_segments(writer, pairs, segmentations, check, progress, journal)
         if not writer.pairs and cleaner is None:
             raise InputError(f"the dev set has no pair with text on both sides ({_listed(left_out)})")
         _require_training_pairs(writer, left_out)
@@ -121,7 +120,6 @@ def store_lines(
     check: Callable[[Pair, int, int], str | None],
     *,
     progress: ProgressCallback | None = None,
-    workers: int | None = None,
     journal: SegmentJournal | None = None,
 ) -> tuple[Store, TextSide]:
     """Store text of one language, for a language model: the targets of pairs whose sources are empty.
@@ -135,9 +133,7 @@ def store_lines(
         InputError: no line is left, or the folder cannot be written.
     """
     with StoreWriter(folder, joint=False) as writer:
-        left_out = _store_segments(
-            writer, lines, (WhitespaceSegmentation(), segmentation), check, progress, workers, journal
-        )
+        left_out = _store_segments(writer, lines, (WhitespaceSegmentation(), segmentation), check, progress, journal)
         if not writer.pairs:
             raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
         if isinstance(vocabulary, SideConfig):
@@ -187,8 +183,8 @@ def _store_segments(
     segmentations: tuple[Segmentation, Segmentation],
     check: Callable[[Pair, int, int], str | None],
     progress: ProgressCallback | None,
-    workers: int | None,
     journal: SegmentJournal | None,
+    workers: int | None = None,
 ) -> dict[str, int]:
     """Write the pairs that `check` accepts; return how many it refused, by reason."""
     left_out: dict[str, int] = {}

@@ -83,15 +83,14 @@ def by_length_groups(lines: Sequence[str], side: Side, size: int = GROUP) -> Sli
     return _groups(f"{side} length in {unit}, groups of {size}", lengths, size, str)
 
 
-def by_length_window(lines: Sequence[str], side: Side, width: int | None = None) -> Slicing:
+def by_length_window(lines: Sequence[str], side: Side) -> Slicing:
     """Return for each length L the sentences of lengths L - width / 2 + 1 to L + width / 2: overlapping slices.
 
-    `width` None is that of `WINDOW` for the unit of length.
-
-    Cho et al. 2014b smooth their curve with a window of 10; they do not state where its centre lies.
+    The width is that of `WINDOW` for the unit of length. Cho et al. 2014b smooth their curve with a window of 10; they
+    do not state where its centre lies.
     """
     unit, lengths = line_lengths(lines)
-    width = width or WINDOW[unit]
+    width = WINDOW[unit]
     starts = range(min(lengths, default=0), max(lengths, default=-1) + 1)
     first, last = 1 - width // 2, width - width // 2
     return Slicing(

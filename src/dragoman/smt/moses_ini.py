@@ -164,17 +164,10 @@ def _limit(path: Path, lines: Sequence[_NumberedLine]) -> int:
         raise InputError(f"{path}:{number}: {text!r} is not a whole number") from None
 
 
-def write_configuration(
-    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = DISTORTION_LIMIT
-) -> None:
-    """Write the moses.ini of a system of `smt train`.
-
-    Args:
-        order: order of the language model.
-        weights: None for the initial weights.
-    """
+def write_configuration(folder: Path, *, order: int, distortion_limit: int = DISTORTION_LIMIT) -> None:
+    """Write the moses.ini of a system of `smt train`, with the initial weights; `order` is the language model's."""
     names = FeatureNames()
-    weights = weights or Features(names, TRANSLATION_SCORES, reordering=True).initial_weights()
+    weights = Features(names, TRANSLATION_SCORES, reordering=True).initial_weights()
     factors = "input-factor=0 output-factor=0"
     write_lines(
         folder / FILE,
