@@ -2,8 +2,7 @@
 
 The file has one line for each source word: source word, target word and number of links, separated by tabs. Words are
 separated by spaces and stripped of punctuation at their ends; what is nothing but punctuation is never paired with a
-word. The dictionary of Luong et al. 2015 keeps pairs with at
-least 10 links (their code; 100 in Luong et al. 2015b).
+word. The dictionary of Luong et al. 2015 keeps pairs with at least 10 links (their code; 100 in Luong et al. 2015b).
 """
 
 from __future__ import annotations

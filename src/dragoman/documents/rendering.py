@@ -3,9 +3,8 @@
 The attention of the model links words. A word of the translation gets the elements of the source word that it is linked
 with. If its words no longer stand together, an element is written twice, unless only one or two words without an
 element of their own stand between: these it includes. An element without words stands before the translation of the
-word that followed it,
-such as an image, or behind the translation of the word that it touched, such as a reference to a footnote. Without
-attention, tags end a text.
+word that followed it, such as an image, or behind the translation of the word that it touched, such as a reference to a
+footnote. Without attention, tags end a text.
 """
 
 from __future__ import annotations

@@ -154,8 +154,8 @@ class OnnxEngine:
         *,
         threads: int | None = None,
     ) -> None:
-        """Graphs are files or their contents. `threads` calls may be made at once, each of them
-        in one thread; None is one for each processor. `shortlist` was exported with the graphs.
+        """Graphs are files or their contents. `threads` calls may be made at once, each of them in one thread; None is
+        one for each processor. `shortlist` was exported with the graphs.
 
         Raises:
             RunError: onnxruntime cannot load a graph; a graph refers to other files, or has other inputs or outputs

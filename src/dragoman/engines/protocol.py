@@ -96,10 +96,10 @@ class Engine(Protocol):
         """Encode `source` [B, S] with `source_lengths` [B]; the state has B rows."""
 
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
-        """Read `tokens` [R] in rows `parents` [R] of `state`; return the k most probable next symbols of each row."""
+        """Read `tokens` [R] in rows `parents` [R] of `state`; return the k most probable next symbols, [R, k]."""
 
     def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
-        """Read `tokens` [R] in rows `parents` [R] of `state`; return the probabilities of all next symbols."""
+        """Read `tokens` [R] in rows `parents` [R] of `state`; return the probabilities of all next symbols, [R, V]."""
 
     def force(
         self,
@@ -164,15 +164,10 @@ def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:
         RunError: some log-probability is NaN.
     """
     if np.isnan(log_probabilities).any():
-        raise nan_error()
-
-
-def nan_error() -> RunError:
-    """The error for a model that returns NaN."""
-    return RunError(
-        "the model returns log-probabilities that are not numbers: its weights are damaged or training diverged; "
-        "use the weights of another checkpoint, or train again with a smaller learning rate"
-    )
+        raise RunError(
+            "the model returns log-probabilities that are not numbers: its weights are damaged or training diverged; "
+            "use the weights of another checkpoint, or train again with a smaller learning rate"
+        )
 
 
 Dtype = TypeVar("Dtype", bound=np.generic)
@@ -204,7 +199,7 @@ class RowArrangement(NamedTuple):
 
 
 def widened(x: NDArray[Dtype], width: int, filling: float) -> NDArray[Dtype]:
-    """x [.., n] with `width` columns, filled up on the right; the same array where it has as many."""
+    """x [.., n] with `width` columns, filled up on the right: [.., width]; the same array where it has as many."""
     if x.shape[-1] == width:
         return x
     wide = np.full((*x.shape[:-1], width), filling, dtype=x.dtype)
@@ -223,7 +218,7 @@ def round_width(width: int) -> int:
 
 
 def arrange(old: RowLayout, parents: NDArray[np.int64], *, rounded: bool = False) -> RowArrangement:
-    """Lay out the rows that continue rows `parents` of the layout before; with `rounded`, in a round width."""
+    """Lay out the rows that continue rows `parents` [R] of the layout before; with `rounded`, in a round width."""
     parent_cells = old.cells[parents]
     counts = np.bincount(parent_cells // old.width, minlength=old.sentences)
     sentences = np.flatnonzero(counts)

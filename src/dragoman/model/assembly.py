@@ -124,9 +124,8 @@ def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
 
 def _embedding(vocabulary: int, size: int) -> nn.Embedding:
     """A vector for each word of a vocabulary; its values do not matter."""
-    if (
-        torch.get_default_device().type == "meta"
-    ):  # drawing them there would import torch's compiler, which takes seconds
+    if torch.get_default_device().type == "meta":
+        # Drawing them there would import torch's compiler, which takes seconds.
         weight = torch.empty(vocabulary, size)
         return cast(nn.Embedding, nn.Embedding.from_pretrained(weight, freeze=False, padding_idx=PAD))
     return nn.Embedding(vocabulary, size, padding_idx=PAD)

@@ -1,8 +1,7 @@
 """Neural language models p(word | previous words): a feed-forward network over n-grams, or a recurrent network.
 
 The body maps the previous words of each position to a readout; the output layer is the same as in the translation
-model.
-Positions before the first word hold BOS.
+model. Positions before the first word hold BOS.
 
 Letters: B sentences, T words of a sentence, E embedding, O units of a readout, M distinct readouts.
 """

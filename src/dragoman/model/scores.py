@@ -156,11 +156,10 @@ class General(nn.Module):
 class Location(nn.Module):
     """The location score a_t = softmax(W_a h_t), W_a [S_max, H] (Luong et al. 2015, eq. 8), which ignores annotations.
 
-    W_a has one row (a slot) for each source position.
-    Slots are aligned to the end of the encoder's input: the last slot belongs to the last word read, which is the first
-    word of the source for a reversed encoder. In a source longer than S_max only the first S_max words have a slot.
-    Unmasked, the softmax runs over all slots, so that the weights of a short sentence sum to less than 1
-    (the authors' code of June 2015); the energies are then logarithms of weights.
+    W_a has one row (a slot) for each source position. Slots are aligned to the end of the encoder's input: the last
+    slot belongs to the last word read, which is the first word of the source for a reversed encoder. In a source longer
+    than S_max only the first S_max words have a slot. Unmasked, the softmax runs over all slots, so that the weights of
+    a short sentence sum to less than 1 (the authors' code of June 2015); the energies are then logarithms of weights.
     """
 
     kind, keys_are_annotations = "location", False

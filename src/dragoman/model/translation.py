@@ -109,10 +109,7 @@ class TranslationModel(Trainable):
     @torch.inference_mode()
     def force(self, batch: Batch) -> ModelForced:
         """Forced decoding: the log-probability of each target word, and the weights of the step that predicted it."""
-        return self._forced(batch, self._unroll(batch))
-
-    def _forced(self, batch: Batch, output: DecoderOutput) -> ModelForced:
-        """Compute the log-probabilities of the target words, [B, T], from readouts [B*T, O]."""
+        output = self._unroll(batch)
         words, rows = self._target(batch)
         result = torch.zeros(batch.target.size, dtype=self.output.weight.dtype, device=self.device)
         result[rows] = self.output.word_log_probabilities(output.readout.index_select(0, rows), words)
@@ -125,7 +122,7 @@ class TranslationModel(Trainable):
 
     def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> ModelStart:
         """Encode a source batch [B, S] with lengths [B]."""
-        annotations = self._annotate(source, lengths)
+        annotations = self.annotate(source, lengths)
         initial = self.bridge(annotations)
         return ModelStart(self.decoder.precompute(annotations, initial), self.decoder.initial_state(initial))
 
@@ -153,14 +150,14 @@ class TranslationModel(Trainable):
 
     def _unroll(self, batch: Batch, previous: Tensor | None = None) -> DecoderOutput:
         """Unroll over the target, or over other previous words [B, T]: readouts [B*T, O] and weights [B*T, S]."""
-        annotations = self._annotate(batch.source, batch.source_lengths)
+        annotations = self.annotate(batch.source, batch.source_lengths)
         previous = self.previous_words(batch) if previous is None else previous
         words, initial = self._drop_words(self._previous(previous), previous), self.bridge(annotations)
         memory, state = self.decoder.precompute(annotations, initial), self.decoder.initial_state(initial)
         return self.decoder.unroll_from(words, memory, state, len(words))
 
-    def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
-        """The annotations of a source batch [B, S], with dropout in training."""
+    def annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
+        """The annotations [B, S, W] of a source batch [B, S] with lengths [B]; with dropout in training."""
         words = torch.from_numpy(source).to(self.device)
         vectors = self._drop_words(self.source(words), words)
         annotations: Annotations = self.encoder(vectors, torch.from_numpy(lengths))
@@ -189,24 +186,19 @@ class TranslationModel(Trainable):
 
 @torch.inference_mode()
 def summaries(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The summary c of each source of a batch: [B, S] -> [B, W] (Cho et al. 2014, section 2.2 and appendix)."""
-    return _array(model.bridge(_annotations(model, source, lengths)).summary)
+    """The summary c of each source of a batch: [B, S] -> [B, W] (Cho et al. 2014, section 2.2 and appendix).
+
+    The model is in evaluation mode, as for `final_states`.
+    """
+    return _array(model.bridge(model.annotate(source, lengths)).summary)
 
 
 @torch.inference_mode()
 def final_states(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
     """The states of all layers after the last symbol, side by side: [B, S] -> [B, layers * parts * W]."""
-    last = _annotations(model, source, lengths).last
+    last = model.annotate(source, lengths).last
     return _array(torch.cat([part for state in last for part in state], dim=1))
 
 
-def _annotations(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
-    """The annotations of a source batch [B, S], without dropout."""
-    assert not model.training, "dropout is off, so that representations are deterministic"
-    vectors = model.source(torch.from_numpy(source).to(model.device))
-    annotations: Annotations = model.encoder(vectors, torch.from_numpy(lengths))
-    return annotations
-
-
-def _array(tensor: torch.Tensor) -> NDArray[np.float32]:
+def _array(tensor: Tensor) -> NDArray[np.float32]:
     return np.asarray(tensor.float().cpu().numpy(), np.float32)

@@ -108,8 +108,7 @@ def _weights(sample: Sample, source_words: Sequence[Span]) -> NDArray[np.uint8] 
     """Return the weights as bytes, [J, I].
 
     None if there are none or too many, or if their source words differ from the source words of the first system, as
-    they can in
-    a script without spaces.
+    they can in a script without spaces.
     """
     weights = sample.weights
     if weights is None or not 0 < weights.size <= LARGEST or list(sample.source_words) != list(source_words):

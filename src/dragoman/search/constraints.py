@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Distributions, EngineStep, nan_error, refuse_nan
+from dragoman.engines.protocol import Distributions, EngineStep, refuse_nan
 from dragoman.search.phrase_constraints import PhraseConstraints, PhraseState, kinds
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.text.word_boundaries import WordBoundaries
@@ -239,8 +239,8 @@ class StepConstraints:
         return min(wanted + forbidden + max(map(len, self.banned.values()), default=0), len(self.batch.blocked))
 
     def select(self, distributions: Distributions, wanted: int) -> EngineStep:
-        """Select the `wanted` best permitted symbols of each row and kind, and the symbols of `_own_ids`, largest
-        first.
+        """Select from [R, V] the `wanted` best permitted symbols of each row and kind, and the symbols of `_own_ids`:
+        [R, k], largest first.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
@@ -286,14 +286,13 @@ class StepConstraints:
     def permitted(self, step: EngineStep) -> Continuations:
         """The continuations of a step, with log-probability -inf for those that are forbidden.
 
-        The others keep the log-probability of the model.
-        Equal log-probabilities are sorted by id, so that ties are broken in the same way on any engine.
+        The others keep the log-probability of the model. Equal log-probabilities are sorted by id, so that ties are
+        broken in the same way on any engine.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
         """
-        if np.isnan(step.log_probabilities).any():
-            raise nan_error()
+        refuse_nan(step.log_probabilities)
         log_probabilities, tokens = step.log_probabilities.astype(np.float64), step.tokens
         if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare without phrases, and sorting is slow
             order = np.lexsort((tokens, -log_probabilities), axis=1)

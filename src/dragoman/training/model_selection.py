@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Generic, NamedTuple
 
 import torch
@@ -55,7 +54,8 @@ class ModelSelection(Generic[Model]):
         self._average = average
         self._validators = validators
         self._config = config
-        self._weights = folder.weights
+        self.weights = folder.weights
+        """The file with the best weights."""
         self._counters = counters
         self._clock = clock
         self._log = log
@@ -63,12 +63,7 @@ class ModelSelection(Generic[Model]):
 
     def move(self, folder: RunFolder) -> None:
         """Write to `folder` from now on: the run has been renamed."""
-        self.several.folder, self._weights = folder.checkpoints, folder.weights
-
-    @property
-    def weights(self) -> Path:
-        """The file with the best weights."""
-        return self._weights
+        self.several.folder, self.weights = folder.checkpoints, folder.weights
 
     def validate(self, diverged: Callable[[str], TrainingError]) -> tuple[dict[str, float], bool]:
         """Validate the model; save its weights if they are the best so far, or worse within the tolerance.
@@ -85,7 +80,7 @@ class ModelSelection(Generic[Model]):
             best, kept = self._count(results)
             weights = weights_of(self._model)
             if kept:
-                save_weights(self._weights, weights)
+                save_weights(self.weights, weights)
             self.several.offer(self._counters.update, results[self._config.validation.metric], weights)
         self._counters.validation_seconds = self._clock.seconds - started
         self._counters.validating_seconds += self._counters.validation_seconds
@@ -140,7 +135,7 @@ class ModelSelection(Generic[Model]):
             results, _ = self._evaluate(diverged)
             value = results[self._config.validation.metric]
             better = self._is_better(value, best.value)
-            save_weights(self._weights, weights_of(self._model) if better else self.several.weights(best.update))
+            save_weights(self.weights, weights_of(self._model) if better else self.several.weights(best.update))
         self._log.average(self._clock.moment(), results, updates, best=better)
         return FinalWeights(value, updates[-1], updates) if better else best
 

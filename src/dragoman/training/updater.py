@@ -3,8 +3,7 @@
 Several ranks cut each batch among them by sentences. The loss is divided by the number of tokens or sentences of the
 whole batch, which every rank reads from the stored corpus, and the gradient is summed over the ranks once, after the
 last backward pass, so that the update equals that of one process, except for rounding. Each rank then clips by the same
-norm
-and makes the same step; the weights stay the same bits on all of them.
+norm and makes the same step; the weights stay the same bits on all of them.
 
 One sum of one flat tensor, not of pieces while the backward pass runs: the order of additions is then the same in every
 update and after every restart.
@@ -158,7 +157,7 @@ class Updater(Generic[Model]):
         parts = [part for part in (batch.part(ranks.rank, ranks.size) for batch in batches) if len(part)]
         divisor = objective.divisor(batches)
         ours = accumulate_gradients(self.model, parts, objective, divisor)
-        received = [float(self._interruption.requested == signal.name) for signal in SIGNALS]
+        received = [float(self._interruption.requested == signal.name) for signal in ENDING_SIGNALS]
         numbers = [*map(float, (ours.objective, ours.nll, ours.guidance)), ours.linked, ours.tokens, *received]
         parameters = list(self.parameters.values())
         flat = torch.cat(
@@ -178,7 +177,8 @@ class Updater(Generic[Model]):
         last = last.clone()  # so that the gradient is not kept with it
         total, nll, guidance = last[:3]
         linked, tokens, *signals = last[3:].tolist()
-        self._received = next((signal.name for signal, count in zip(SIGNALS, signals, strict=True) if count), None)
+        received_by = zip(ENDING_SIGNALS, signals, strict=True)
+        self._received = next((signal.name for signal, count in received_by if count), None)
         return UpdateTotals(total, nll, round(tokens), guidance, round(linked))
 
 
@@ -189,9 +189,6 @@ def _seed(seed: int, update: int, rank: int) -> int:
     and a checkpoint does not hold the state of every rank.
     """
     return int(np.random.SeedSequence([seed, update, rank]).generate_state(1, np.uint64)[0])
-
-
-SIGNALS = ENDING_SIGNALS
 
 
 class Interruption:
@@ -208,7 +205,7 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            heeded = (number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
+            heeded = (number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
             self._before = {number: signal.signal(number, self._handle) for number in heeded}
         return self
 

@@ -145,7 +145,7 @@ def fit(features: NDArray[np.float64], good: NDArray[np.bool_]) -> ConfidenceMod
     """Fit the regression with a ridge penalty; a feature whose weight would have the wrong sign is left out.
 
     Args:
-        found: [N, F] features of N translations.
+        features: [N, F], those of N translations.
         good: [N] which of these are good.
 
     Returns:

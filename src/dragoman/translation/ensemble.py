@@ -103,7 +103,7 @@ class Ensemble:
         return SourceBatch(engine, np.ones((len(lines), columns), dtype=np.int64), words, segments)
 
     def _member_source(self, number: int, lines: Sequence[EncodedLine], columns: int) -> MemberSource:
-        """The lines as the member number `place` reads them; the raw lines have up to `columns` words."""
+        """The lines as member `number` reads them, [B, S]; the raw lines have up to `columns` words."""
         parts = [line.parts[number] for line in lines]
         source, lengths = pad_sources(self.members[number].engine, [part.ids for part in parts])
         pairs = zip(parts, lines, strict=True)
