@@ -77,6 +77,14 @@ def test_a_longer_training_has_its_multiple_of_the_updates_or_of_the_minutes(tmp
     assert "--minutes 10.0002 " in minutes["train-dropout-longer-seed1"]
 
 
+def test_a_model_with_the_recipe_of_its_preset_takes_neither_scale_nor_settings(tmp_path: Path) -> None:
+    steps = {step.name: " ".join(step.command) for step in steps_of(_plan("luong2015-standard", tmp_path))}
+    assert steps["train-standard-seed1"].startswith("train --preset standard --scale 1 --out runs/standard-seed1 ")
+    assert steps["train-standard-seed1"].endswith("--quiet --set training.seed=1 training.updates=533")
+    assert "--scale 0.128" in steps["train-local-p-seed1"]
+    assert " a.b=c " in steps["train-local-p-seed1"]
+
+
 def test_fewer_seeds_change_no_command_and_leave_out_the_ensembles_that_need_more(tmp_path: Path) -> None:
     """So that results of more seeds are added to those of fewer."""
     for name in ("sutskever2014-table1", "sutskever2014-table2"):

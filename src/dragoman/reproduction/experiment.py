@@ -56,6 +56,8 @@ class Model(_Entry):
     """Trained from the second language of the corpus to the first."""
     length: Annotated[float, Meta(gt=0)] = 1.0
     """Updates (or minutes) of its training, as a multiple of the updates of the other models."""
+    recipe: Literal["experiment", "preset"] = "experiment"
+    """preset: its size and recipe are those of its preset; settings and scale are for the other models."""
 
 
 class NeuralLanguageModel(_Entry):

@@ -26,7 +26,7 @@ from dragoman.reproduction.phrases import write_phrases
 from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import Step, run_steps, steps_done
-from dragoman.reproduction.trainings import assignments, language_model_settings, model_settings
+from dragoman.reproduction.trainings import assignments, language_model_settings, model_scale, model_settings
 from dragoman.requests.reproduction import ReproductionRequest
 from dragoman.text.lines import replace_file, write_lines
 
@@ -118,10 +118,10 @@ def _require_valid_models(experiment: Experiment, budget: TrainingBudget, settin
         ConfigError: one is not valid.
     """
     for name in experiment.used_models():
+        model = experiment.models[name]
         try:
-            config = scale(load_preset(experiment.models[name].preset), budget.scale)
-            config = override(config, assignments(model_settings(experiment, name)))
-            build_config(override(config, [f"{key}={value}" for key, value in settings.items()]).values(), name)
+            config = scale(load_preset(model.preset), model_scale(model, budget.scale))
+            build_config(override(config, assignments(model_settings(experiment, name, settings))).values(), name)
         except ConfigError as error:
             raise ConfigError(f"experiment {experiment.name}, model {name}: {error}") from None
     for name in experiment.used_language_models():

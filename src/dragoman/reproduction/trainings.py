@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.reproduction.experiment import Experiment
+from dragoman.reproduction.experiment import Experiment, Model
 from dragoman.reproduction.plan import PHRASE_PAIRS, Plan
 from dragoman.reproduction.steps import Step
 
@@ -72,8 +72,8 @@ def training(plan: Plan, name: str, seed: int) -> Step:
     codes = [code for code in plan.corpus.facts["languages"] if code is not None]
     if len(codes) == 2:
         corpus += ["--languages", *(reversed(codes) if model.swapped else codes)]
-    how = ("--preset", model.preset, "--scale", f"{plan.budget.scale:g}")
-    values = {**model_settings(plan.experiment, name), **plan.settings}
+    how = ("--preset", model.preset, "--scale", f"{model_scale(model, plan.budget.scale):g}")
+    values = model_settings(plan.experiment, name, plan.settings)
     needs = (WRITE_PAIRS,) if model.corpus == "phrase-pairs" else ()
     return _training(plan, ("train",), how, corpus, values, name, seed, needs, model.length)
 
@@ -108,11 +108,19 @@ def _training(
     return Step(f"train-{name}-seed{seed}", command, out / "model.safetensors", needs, resume)
 
 
-def model_settings(experiment: Experiment, name: str) -> dict[str, Any]:
-    """Dotted keys -> values of a model over its preset."""
+def model_scale(model: Model, scale: float) -> float:
+    """The scale of a model in an experiment of a scale."""
+    return scale if model.recipe == "experiment" else 1.0
+
+
+def model_settings(experiment: Experiment, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys -> values of a model over its preset; `settings` are the user's, for all models of one recipe."""
     model = experiment.models[name]
     words = {f"text.{side}.segmentation": "whitespace" for side in ("source", "target")}
-    return {**(words if model.corpus == "phrase-pairs" else {}), **experiment.settings, **model.set}
+    below = words if model.corpus == "phrase-pairs" else {}
+    if model.recipe == "preset":
+        return {**below, **model.set}
+    return {**below, **experiment.settings, **model.set, **settings}
 
 
 def language_model_settings(experiment: Experiment, name: str, scale: float) -> dict[str, Any]:
