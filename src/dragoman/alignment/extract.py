@@ -38,7 +38,7 @@ def segment_weights(attention: NDArray[np.float32], shift: int, source_segments:
 
 
 def eos_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
-    """The weights on the source's EOS in the rows of `segment_weights`, [T]; 0 if the model reads no EOS."""
+    """The weights on the source's EOS in the rows of `segment_weights`, [T + 1, S or S + 1] -> [T]; 0 without EOS."""
     assert shift in (0, 1), shift
     targets = len(attention) - 1
     return np.asarray(attention[shift : shift + targets, source_segments:].sum(axis=1))  # [T + 1, S or S + 1] -> [T]
@@ -129,7 +129,7 @@ def word_links(
 
 
 def words_of(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.int64]:
-    """The index of the word that each segment belongs to, -1 for none.
+    """The index of the word that each segment belongs to, [segments]; -1 for none.
 
     It is the word with most characters in the segment; ties go to the leftmost. A segment without characters of a word
     (a space, or an empty word-boundary mark) belongs to the next word.
@@ -167,7 +167,7 @@ def surface_spans(surfaces: Sequence[str], text: str) -> list[Span]:
 
 
 def _carry_over(bounds: NDArray[np.int64], written: str, shown: str) -> NDArray[np.int64]:
-    """Map positions in `written` to positions in `shown`, a nearly equal text."""
+    """Map positions `bounds` [T + 1] in `written` to positions in `shown`, a nearly equal text."""
     if len(written) == len(shown) and written.lower() == shown.lower():  # a case mark is a segment of its own
         return bounds
     matcher = difflib.SequenceMatcher(None, written, shown)

@@ -188,7 +188,7 @@ class AttentionFile:
         self._files.__exit__(kind, error, trace)
 
     def write(self, name: int | str, weights: NDArray[np.float32] | None) -> None:
-        """Append an array; the name is the number of its line, or begins with it."""
+        """Append an array [T + 1, S]; the name is the number of its line, or begins with it."""
         array = np.zeros((0, 0), np.float32) if weights is None else np.ascontiguousarray(weights)
         with self._opened().open(f"{name}.npy", "w", force_zip64=True) as entry:
             write_array(entry, array, allow_pickle=False)

@@ -74,7 +74,10 @@ def _likely(table: TranslationTable, least: float) -> set[tuple[int, int]]:
 def list_translations(
     table: TranslationTable, source_size: int, most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The `most` best translations of each source word as (offsets, words): `words[offsets[i] : offsets[i + 1]]`."""
+    """The `most` best translations of each of V source words, as (offsets [V + 1], words).
+
+    Those of word i are `words[offsets[i] : offsets[i + 1]]`, the most probable first.
+    """
     likely = table.probabilities >= MIN_PROBABILITY
     source, target = table.source[likely], table.target[likely]
     counts = np.bincount(source, minlength=source_size)

@@ -166,7 +166,7 @@ class EnsembleEngine:
         return total, attention, _EnsembleState([step.state for step in steps], sentences, delayed)
 
     def _logarithms(self, combined: NDArray[np.float64]) -> NDArray[np.float32]:
-        """The log-probabilities, at most 0, of some of the values that `_advance` combines."""
+        """The log-probabilities, at most 0, of values that `_advance` combines: [R, V], or a part of them."""
         with np.errstate(divide="ignore"):  # a word outside of a shortlist has probability 0
             logarithms = np.log(combined) if self._combination == "probabilities" else combined
         return np.minimum(logarithms, 0.0).astype(np.float32)

@@ -239,7 +239,7 @@ class OnnxEngine:
         return Distributions(log_probabilities, self._attention(outputs, state), after)
 
     def _log_probabilities(self, outputs: Arrays) -> NDArray[np.float32]:
-        """The log-probabilities of all words of the step graph, in whole chunks; `outputs` are those of k = 1."""
+        """The log-probabilities of all words of the step graph, [R, whole chunks]; `outputs` are those of k = 1."""
         distributions: NDArray[np.float32] = outputs[self._distribution]
         if self._distribution == "probabilities":
             with np.errstate(divide="ignore"):  # of padding, and where a probability underflows
@@ -350,7 +350,7 @@ class OnnxEngine:
 
 
 def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:
-    """The encoded sources of some of the sentences, cut to the longest of them."""
+    """The encoded sources [B, S, ..] of some of the sentences, cut to the longest of them: [B', S', ..]."""
     masks = [array for name, array in memory.items() if name.endswith(".mask")]
     if not masks:
         return memory

@@ -107,11 +107,10 @@ class Shortlist:
         return self._taken(columns, allowed[:, columns], differs=True)
 
     def spread(self, values: NDArray[np.float32], listed: BatchShortlist) -> NDArray[np.float32]:
-        """Values of the words of a batch's shortlist, by their ids, and -inf elsewhere: [R, V]."""
+        """Values [R, words] of the words of a batch's shortlist, by their ids, and -inf elsewhere: [R, V]."""
         count, first = len(self.always), len(self._in_graph)
-        columns = np.concatenate(
-            (np.arange(count), first + np.arange(listed.real - count))
-        )  # those without the padding
+        # those without the padding
+        columns = np.concatenate((np.arange(count), first + np.arange(listed.real - count)))
         spread = np.full((len(values), self.sizes[1]), -np.inf, np.float32)
         spread[:, listed.words[columns]] = values[:, columns]
         return spread
@@ -131,7 +130,7 @@ class Shortlist:
         return columns
 
     def _taken(self, columns: NDArray[np.int64], is_allowed: NDArray[np.bool_], *, differs: bool) -> BatchShortlist:
-        """Some columns, each allowed to some of the sentences."""
+        """The shortlist with these columns [U]; `is_allowed` is [B, U], or [1, U] for all sentences."""
         count = len(columns)
         width = CHUNK * max(1, -(-count // CHUNK))
         words = np.concatenate((self._in_graph, widened(self._others[columns], width, PAD)))

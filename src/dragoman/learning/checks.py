@@ -48,11 +48,7 @@ def _why_refused(source: str, target: str, encoded: Sequence[Encoded], config: C
         if len(words) >= SAME:
             return "the translation is the source itself"
     for name, side in zip(("source", "translation"), encoded, strict=True):
-        letters = [(_letters(piece), number) for piece, number in zip(side.pieces, side.ids, strict=True)]
-        if 2 * sum(count for count, number in letters if number == UNK) > sum(count for count, _ in letters):
+        letters = [(sum(map(str.isalpha, piece)), index) for piece, index in zip(side.pieces, side.ids, strict=True)]
+        if 2 * sum(count for count, index in letters if index == UNK) > sum(count for count, _ in letters):
             return f"the model knows less than half of the {name}'s letters"
     return None
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalpha, text))

@@ -44,11 +44,11 @@ class CellStep(Protocol):
 
     def __call__(
         self,
-        inputs: Tensor | None,
+        inputs: Tensor | None,  # [B, G]
         state: CellState,
         *,
-        below: Tensor | None = None,
-        reset_gated_input: Tensor | None = None,
+        below: Tensor | None = None,  # [B, n_in]
+        reset_gated_input: Tensor | None = None,  # [B, H]
     ) -> CellState: ...
 
 

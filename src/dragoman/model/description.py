@@ -39,11 +39,6 @@ def without_memory(assemble: Callable[[], Model]) -> Model:
         ) from None
 
 
-def parameter_count(model: nn.Module) -> int:
-    """The number of parameters; a matrix that is used twice counts once."""
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
 PARTS = {
     "embedding": ("source.", "target."),
     "encoder": ("encoder.",),

@@ -111,6 +111,11 @@ def bytes_of(tensor: Tensor) -> memoryview:
     return whole.reshape(-1).view(torch.uint8).numpy().data
 
 
+def parameter_count(model: nn.Module) -> int:
+    """The number of parameters; a matrix that is used twice counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """All parameters by name, detached; a tied matrix is listed once."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}

@@ -103,11 +103,6 @@ class Run:
         return Translator(self.engine, self.source, self.target, search, sampling, confidence=self.confidence)
 
 
-def parameters(model: TranslationModel) -> int:
-    """The number of trained parameters; tied matrices count once."""
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
 def open_run(
     path: str | Path, *, device: DeviceName = "auto", threads: int | None = None, shortlist: bool = True
 ) -> Run:
@@ -161,14 +156,14 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
     from dragoman.engines.torch_engine import TorchEngine
     from dragoman.model.assembly import assemble
     from dragoman.model.devices import choose_device, set_threads
-    from dragoman.model.weights import load_weights, restore_weights
+    from dragoman.model.weights import load_weights, parameter_count, restore_weights
 
     chosen_device = choose_device(device)
     set_threads(threads)
     model = assemble(config.model, len(source.vocabulary), len(target.vocabulary))
     restore_weights(model, load_weights(folder.weights), folder.weights)
     engine = TorchEngine(model.to(chosen_device).eval())
-    return Run(folder, config, source, target, engine, parameters(model), read_confidence(folder.path))
+    return Run(folder, config, source, target, engine, parameter_count(model), read_confidence(folder.path))
 
 
 def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:

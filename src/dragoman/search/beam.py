@@ -233,7 +233,7 @@ def step_engine(
     *,
     with_eos: bool = False,
 ) -> EngineStep:
-    """Step the engine; the result has at least the `wanted` best symbols besides EOS that the constraints permit.
+    """Step the engine; the result [R, k] has the `wanted` best permitted symbols besides EOS, or more.
 
     With `with_eos` it has EOS as well.
 

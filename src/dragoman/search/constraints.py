@@ -42,7 +42,7 @@ of them at every step."""
 
 
 def append_tokens(words: RowTokens, rows: NDArray[np.int64], tokens: NDArray[np.int64]) -> RowTokens:
-    """The segments of new rows that continue `rows` of `words` with `tokens`."""
+    """The segments [R', L + 1] of new rows that continue `rows` [R'] of `words` [R, L] with `tokens` [R']."""
     return None if words is None else np.column_stack((words[rows], tokens))
 
 
@@ -167,7 +167,7 @@ class BatchConstraints:
         return len(set(self.placeholders[: self.allowed[sentence]].tolist()) - set(ids))
 
     def at_step(self, sentences: NDArray[np.int64], length: int, words: RowTokens) -> StepConstraints:
-        """The constraints on rows of `sentences` [R] that have `length` segments, which are `words`."""
+        """The constraints on rows of `sentences` [R] that have `length` segments, which are `words` [R, L]."""
         forced = {
             row: int(self.prefixes[sentence][length])
             for row, sentence in enumerate(sentences.tolist() if self.prefixes else [])

@@ -75,7 +75,7 @@ class History:
         log_probabilities: NDArray[np.float64],
         attention: NDArray[np.float32] | None,
     ) -> None:
-        """Add a step."""
+        """Add a step of R rows: `attention` is [R, S], the others are [R]."""
         self.parents.append(parents)
         self.tokens.append(tokens)
         self.log_probabilities.append(log_probabilities)

@@ -8,8 +8,9 @@ from torch import nn
 
 from dragoman.config.schema import BatchConfig, TrainingConfig
 from dragoman.data.store import Store
-from dragoman.model.description import parameter_count, without_memory
+from dragoman.model.description import without_memory
 from dragoman.model.devices import choose_device, device_memory
+from dragoman.model.weights import parameter_count
 from dragoman.systems import DeviceName, require_memory
 
 SMALLEST_VOCABULARY = 8

@@ -118,7 +118,7 @@ class Ensemble:
 
 
 def _words_of_segments(part: Encoded, line: EncodedLine, columns: int, width: int) -> NDArray[np.int64]:
-    """[S = width] the word of the raw line that each segment belongs to; `columns` for none."""
+    """[S] the word of the raw line that each segment belongs to, S being `width`; `columns` for none."""
     words = np.full(width, columns, dtype=np.int64)
     indices = words_of(part.offsets, line.offsets)
     words[: len(indices)] = np.where(indices >= 0, indices, columns)

@@ -19,6 +19,7 @@ from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.model.assembly import assemble_language_model, build_language_model
 from dragoman.model.devices import choose_device, seed_weights, set_threads
+from dragoman.model.weights import parameter_count
 from dragoman.progress import Console
 from dragoman.requests.training import LanguageModelScoringRequest, LanguageModelTrainingRequest, PerplexityRequest
 from dragoman.runs.language_model import existing_language_folder, open_language_run, read_language_config
@@ -280,7 +281,7 @@ def _train(config: LanguageConfig, folder: RunFolder, execution: Execution, new:
         batches,
         config.training,
         Validators(dev_perplexity(open_lines(folder.dev_data, vocabulary), source_eos=False)),
-        target_workload(store, batches.mix, sum(parameter.numel() for parameter in model.parameters())),
+        target_workload(store, batches.mix, parameter_count(model)),
     )
     result = train(task, folder, execution, None if new is None else Beginning(new.take_place))
     return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

@@ -44,7 +44,7 @@ def publish_run(ranks: Ranks, config: Config, folder: RunFolder) -> None:
 
 
 def follow_training(
-    out: str | Path, device: DeviceName, ranks: Ranks, threads: int | None = None
+    out: str | Path, device: DeviceName, ranks: Ranks, threads: int | None
 ) -> tuple[RunFolder, TrainingResult]:
     """Train on a rank other than 0, once rank 0 has prepared the run or resumed it.
 

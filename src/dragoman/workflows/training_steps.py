@@ -14,9 +14,9 @@ from dragoman.data.changed_pairs import PairChanges
 from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
-from dragoman.model.description import parameter_count
 from dragoman.model.devices import choose_precision, device_name
 from dragoman.model.trainable import Trainable
+from dragoman.model.weights import parameter_count
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import not_found

@@ -15,7 +15,10 @@ from dragoman.model.fast.linear import defer_gradients
 
 
 def weighted_sums(vectors: Tensor) -> Callable[[Tensor], Tensor]:
-    """As `attention.weighted_sums`; the gradient of each annotation h_j, sum_t a_tj g_t, is part of one product."""
+    """As `attention.weighted_sums`: weights [B, Q, S] -> contexts [B, Q, W], for vectors [B, S, W].
+
+    The gradient of each annotation h_j, sum_t a_tj g_t, is part of one product.
+    """
     deferred = _AnnotationGradients(vectors.detach())
     shared = defer_gradients(deferred, vectors)
 
@@ -51,4 +54,4 @@ class _WeightedSums(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         ctx.deferred.weights.append(ctx.weights)
         ctx.deferred.contexts.append(gradient)
-        return torch.bmm(gradient, ctx.deferred.vectors.mT), None, None
+        return torch.bmm(gradient, ctx.deferred.vectors.mT), None, None  # [B, Q, W], [B, W, S] -> [B, Q, S]

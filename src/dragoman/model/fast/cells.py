@@ -153,6 +153,8 @@ class _StepRows:
 
 
 class _GRUState(torch.autograd.Function):
+    """The sums a of the candidate, the state h and the update gate z -> the next state, all [B, H] or [D, B, H]."""
+
     @staticmethod
     def forward(ctx: Any, a: Tensor, h: Tensor, z: Tensor, keep: bool) -> Tensor:
         new = _tanh(a.to(h.dtype))
@@ -170,6 +172,8 @@ class _GRUState(torch.autograd.Function):
 
 
 class _LSTMState(torch.autograd.Function):
+    """The sums a [.., 4H] of the gates i, f, o and of g, and the cell state c [.., H] -> the next h and c, [.., H]."""
+
     @staticmethod
     def forward(ctx: Any, a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         of_gates, of_g = a.to(c.dtype).split((3 * c.shape[-1], c.shape[-1]), dim=-1)  # [.., 4H] -> [.., 3H], [.., H]

@@ -91,4 +91,5 @@ class _PermuteRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        # [B, S, n] -> [B*S, n] -> [B, S, n]
         return gradient.flatten(0, 1).index_select(0, ctx.rows).view(gradient.shape), None

@@ -66,6 +66,7 @@ def aligned(columns: int, like: Tensor) -> int:
 
 
 def _side_by_side(x: Tensor, weight: Tensor, plus: Tensor | None) -> Tensor:
+    """x [D, N, n_in] times W [D, n_out, n_in]: [D, N, n_out]; `plus` is [D, n_out], or in the shape of the result."""
     if _by_onednn(x, weight):
         parts = [None] * len(x) if plus is None else plus
         return torch.stack([matmul(*one) for one in zip(x, weight, parts, strict=True)])
@@ -170,7 +171,7 @@ def _concatenate(parts: Sequence[Tensor]) -> Tensor:
 
 
 class _Multiply(torch.autograd.Function):
-    """x W^T + b for all rows at once."""
+    """x W^T + b for all rows at once: [N, n_in] -> [N, n_out], or [D, N, n_in] -> [D, N, n_out]."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -182,7 +183,7 @@ class _Multiply(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         wants_x, wants_weight, wants_bias = ctx.needs_input_grad
         return (
-            matmul(gradient, weight.mT) if wants_x else None,
+            matmul(gradient, weight.mT) if wants_x else None,  # [.., N, n_out], [.., n_out, n_in] -> [.., N, n_in]
             gradient.mT @ x if wants_weight else None,  # [.., N, n_out], [.., N, n_in] -> [.., n_out, n_in]
             gradient.sum(dim=-2) if wants_bias else None,
         )
@@ -192,7 +193,7 @@ class _WeightGradients:
     """Deferred gradients of the weights of a fused product: the columns of sum_t g_t^T x_t that belong to each."""
 
     def __init__(self, weight: Tensor, parts: Sequence[Tensor]) -> None:
-        """`weight` is the concatenated weight in the type of the products, `parts` are the parameters in it."""
+        """`weight` [.., n_out, n_1 + n_2 + ...] is fused, in the type of the products, of the parameters `parts`."""
         self.weight = weight
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
@@ -216,7 +217,7 @@ def _all_rows(steps: list[Tensor], batch_axes: int) -> Tensor:
 
 
 class _MultiplyStep(torch.autograd.Function):
-    """x W^T + plus, in the type of the products; backward computes the gradient of x and defers that of W."""
+    """x W^T + plus, [.., N, n_in] -> [.., N, n_out], in the type of the products; the gradient of W is deferred."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, plus: Tensor | None, shared: Tensor, deferred: _WeightGradients) -> Tensor:

@@ -4,7 +4,7 @@ The logits of a whole batch are its largest tensors by far. Here the logits of a
 memory that is reused (new pages from the system cost more than the arithmetic on them). Their gradient is computed
 with the loss, while they are in memory; the backward pass only scales it.
 
-Letters: N rows, O size of the readout, V vocabulary.
+Letters: N rows, n rows of a block or a chunk, O size of the readout, V vocabulary, M words that are scored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def logits_of(readout: Tensor, weight: Tensor, bias: Tensor | None, precision: t
 
 
 def word_log_probabilities(layer: OutputLayer, readout: Tensor, words: Tensor, rows: Tensor) -> Tensor:
-    """As `output_layer.word_log_probabilities`.
+    """As `output_layer.word_log_probabilities`: readouts [N, O], words [M] and their rows [M] -> [M].
 
     Logits are computed for a block of readouts at a time; over the whole vocabulary only log sum exp is needed.
     """
@@ -61,7 +61,7 @@ def word_log_probabilities(layer: OutputLayer, readout: Tensor, words: Tensor, r
 
 
 def token_losses(layer: OutputLayer, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
-    """As `output_layer.token_losses`, in blocks, with the gradients computed in the forward pass."""
+    """As `output_layer.token_losses`, of readouts [N, O] and words [N]; the gradients are computed with the losses."""
     cast = layer.cast(layer.weight.detach())
     workspace = _workspaces.setdefault(layer, _Workspace())
     smoothed, nll = _CrossEntropy.apply(readout, layer.weight, layer.bias, cast, words, smoothing, workspace)
@@ -193,9 +193,9 @@ class _GradientSums:
         self._workspace = workspace
 
     def add(self, start: int, rows: Tensor, of_logits: Tensor) -> None:
-        """Add a block that begins at readout `start`: its padded readouts, and the gradients of its logits."""
+        """Add a block that begins at readout `start`: its padded readouts [n, O], and the gradients of its logits."""
         real = min(len(rows), len(self.of_readout) - start)
-        self.of_readout[start : start + real] = matmul(of_logits, self._padded.t())[:real]
+        self.of_readout[start : start + real] = matmul(of_logits, self._padded.t())[:real]  # [n, V], [V, O] -> [n, O]
         if rows.dtype == self.of_weight.dtype:
             torch.addmm(self.of_weight, of_logits.t(), rows, beta=0 if start == 0 else 1, out=self.of_weight)
             return

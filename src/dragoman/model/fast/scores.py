@@ -1,6 +1,7 @@
 """Faster energies: the gradient of the keys is deferred to the end of the unrolling, and tanh computed by sigmoid.
 
-Letters: B sentences, Q queries of a sentence, T queries of all steps, S positions, A alignment size.
+Letters: B sentences, Q queries of a sentence, T queries of all steps, S positions, H units of a query, A alignment
+size.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from dragoman.model.scores import Energies
 
 
 def dot_energies(keys: Tensor) -> Energies:
-    """As `scores.dot_energies`; the gradient of the keys is one product at the end of the unrolling."""
+    """As `scores.dot_energies`: queries [B, Q, A] -> energies [B, Q, S], for keys [B, S, A].
+
+    The gradient of the keys is one product at the end of the unrolling.
+    """
     deferred = _KeyGradients(keys.detach())
     shared = defer_gradients(deferred, keys)
 
@@ -29,9 +33,10 @@ def dot_energies(keys: Tensor) -> Energies:
 
 
 def additive_energies(query: LinearStep, keys: Tensor, v: Tensor, w: Tensor | None) -> Energies:
-    """As `scores.additive_energies`; the gradients of keys and v are summed in place.
+    """As `scores.additive_energies`: queries [B, Q, H] -> energies [B, Q, S], for keys [B, S, A] and v [A].
 
-    With coverage (w is given) it is the plain form, since the inner sum then differs between queries.
+    The gradients of keys and v are summed in place. With coverage (w is given) it is the plain form, since the inner
+    sum then differs between queries.
     """
     if w is not None:
         return scores.additive_energies(query, keys, v, w)
@@ -72,7 +77,7 @@ class _DotEnergies(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         ctx.deferred.queries.append(ctx.queries)
         ctx.deferred.energies.append(gradient)
-        return torch.bmm(gradient, ctx.deferred.keys), None, None
+        return torch.bmm(gradient, ctx.deferred.keys), None, None  # [B, Q, S], [B, S, A] -> [B, Q, A]
 
 
 class _AdditiveGradients:
@@ -122,10 +127,11 @@ class _AdditiveEnergies(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         deferred, sigmoids = ctx.deferred, ctx.sigmoids
         ctx.sigmoids = None  # overwritten below, so there can be no second backward pass
+        # [A, B*Q*S], [B*Q*S] -> [A]
         of_v = torch.mv(sigmoids.flatten(0, 2).t(), gradient.flatten()).mul_(2).sub_(gradient.sum())
         # in place, over the sigmoids: allocating memory of this size costs more than the arithmetic
         inner = torch.ops.aten.sigmoid_backward.grad_input(
             deferred.outer(gradient, sigmoids), sigmoids, grad_input=sigmoids
         )
-        deferred.add(inner.squeeze(1) if inner.shape[1] == 1 else inner.sum(dim=1), of_v)
-        return inner.sum(dim=2), None, None
+        deferred.add(inner.squeeze(1) if inner.shape[1] == 1 else inner.sum(dim=1), of_v)  # [B, Q, S, A] -> [B, S, A]
+        return inner.sum(dim=2), None, None  # [B, Q, S, A] -> [B, Q, A]
