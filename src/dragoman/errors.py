@@ -110,6 +110,11 @@ class OtherRankError(DragomanError):
         self.exit_code = exit_code
 
 
+def reason_of(error: Exception) -> str:
+    """Why a file or a connection failed: in the words of the operating system, or without them in the error's own."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 MAX_QUOTED = 200
 """Characters of a path, key or value that a message repeats; the middle of a longer one is left out."""
 

@@ -8,7 +8,7 @@ import pytest
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import ReferencePerplexity, evaluate
 from dragoman.evaluation.metrics import Preparation, bleu, chrf
-from dragoman.evaluation.slices import by_length_window, by_source_length, partition
+from dragoman.evaluation.slices import by_length, by_length_window, partition
 
 SOURCES = ["a b", "a b c d e f", "g h i j k l", "c"]
 REFERENCES = ["ein Hund", "der Hund läuft über die Wiese", "die Katze schläft auf dem Sofa", "ja"]
@@ -31,7 +31,7 @@ def test_identical_text_has_the_best_scores():
 
 
 def test_a_slice_scores_as_a_corpus_of_its_sentences():
-    evaluation = evaluate(HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)])
+    evaluation = evaluate(HYPOTHESES, REFERENCES, slicings=[by_length(SOURCES, "source")])
     (table,) = evaluation.slicings
     assert [(part.label, part.sentences) for part in table.slices] == [("0-4", 2), ("5-9", 2)]
     assert table.slices[1].scores == evaluate(HYPOTHESES[1:3], REFERENCES[1:3]).scores
@@ -42,7 +42,7 @@ def test_a_slice_scores_as_a_corpus_of_its_sentences():
 
 def test_any_division_of_the_corpus_can_be_a_slicing():
     by_hand = partition("genre", ("news", "talk"), (1, 0, 1, 0))
-    evaluation = evaluate(HYPOTHESES, REFERENCES, slicings=[by_hand, by_source_length(SOURCES)])
+    evaluation = evaluate(HYPOTHESES, REFERENCES, slicings=[by_hand, by_length(SOURCES, "source")])
     assert [table.name for table in evaluation.slicings] == ["genre", "source length in words"]
     assert [part.sentences for part in evaluation.slicings[0].slices] == [2, 2]
 
@@ -84,7 +84,7 @@ def test_perplexity_beyond_a_float_is_infinite_and_null_in_json():
 
 def test_json_holds_every_figure_and_signature():
     evaluation = evaluate(
-        HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)], perplexity=ReferencePerplexity(10.0, 5, 4)
+        HYPOTHESES, REFERENCES, slicings=[by_length(SOURCES, "source")], perplexity=ReferencePerplexity(10.0, 5, 4)
     )
     values = json.loads(json.dumps(evaluation.to_json(), allow_nan=False))
     assert values["sentences"] == 4
@@ -113,7 +113,7 @@ def test_infinite_length_ratio_is_null_in_json():
 
 def test_table_shows_figures_slices_and_signatures_in_aligned_columns():
     table = evaluate(
-        HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)], perplexity=ReferencePerplexity(10.0, 5, 4)
+        HYPOTHESES, REFERENCES, slicings=[by_length(SOURCES, "source")], perplexity=ReferencePerplexity(10.0, 5, 4)
     ).table()
     figures, slices, signatures = table.split("\n\n")
     assert "exact match           25.00" in figures.splitlines()
@@ -146,4 +146,4 @@ def test_unequal_numbers_of_lines_are_an_error_with_counts(hypotheses, reference
 
 def test_slicing_of_another_corpus_is_an_error_with_counts():
     with pytest.raises(InputError, match="2 translations cannot be sliced by the source length in words of 1 sent"):
-        evaluate(["a", "b"], ["a", "b"], slicings=[by_source_length(["x"])])
+        evaluate(["a", "b"], ["a", "b"], slicings=[by_length(["x"], "source")])

@@ -9,7 +9,6 @@ from dragoman.evaluation.slices import (
     by_length_groups,
     by_length_window,
     by_rarity,
-    by_source_length,
     mean_ranks,
     read_ranks,
 )
@@ -30,17 +29,17 @@ from dragoman.evaluation.slices import (
     ],
 )
 def test_a_sentence_falls_into_the_bin_of_its_length(words, label):
-    slicing = by_source_length([" ".join(["word"] * words)])
+    slicing = by_length([" ".join(["word"] * words)], "source")
     assert [label for label, members in zip(slicing.labels, slicing.members, strict=True) if members] == [label]
 
 
 def test_spaces_of_any_kind_and_number_separate_words():
-    slicing = by_source_length(["  a \t b\u3000c d   e "])
+    slicing = by_length(["  a \t b\u3000c d   e "], "source")
     assert slicing.members[slicing.labels.index("5-9")] == (0,)
 
 
 def test_bins_join_without_gap_and_do_not_depend_on_the_corpus():
-    slicing = by_source_length([])
+    slicing = by_length([], "source")
     assert slicing.labels == ("0-4", "5-9", "10-14", "15-19", "20-29", "30-39", "40-49", "50-59", "60+")
     assert len(slicing.labels) == len(LENGTH_BINS["words"])
     assert slicing.sentences == 0
@@ -58,7 +57,7 @@ def parts(slicing):
 def test_references_are_sliced_like_sources():
     slicing = by_length(lines(3, 12), "reference")
     assert slicing.name == "reference length in words"
-    assert slicing.members == by_source_length(lines(3, 12)).members
+    assert slicing.members == by_length(lines(3, 12), "source").members
 
 
 def test_groups_are_consecutive_in_order_of_length_and_the_last_one_is_smaller():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from msgspec import Struct
 
-from dragoman.errors import InputError
+from dragoman.errors import InputError, reason_of
 from dragoman.inputs import note_input
 from dragoman.stored_files import open_regular
 from dragoman.text.lines import not_found
@@ -56,7 +56,7 @@ class InputFile(Struct, frozen=True):
         except FileNotFoundError:
             raise InputError(f"{self.path}: has disappeared") from None
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+            raise InputError(f"{self.path}: cannot be read: {reason_of(error)}") from None
 
     def require_unchanged(self) -> None:
         """Refuse a file that is no longer what it was.
@@ -116,7 +116,7 @@ def find_file(path: str) -> InputFile:
     except FileNotFoundError:
         raise not_found(path) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path}: cannot be read: {reason_of(error)}") from None
     if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{path}: is a folder; give a pattern for its files, such as '{path.rstrip('/')}/*'")
     note_input(path, status)

@@ -14,7 +14,7 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from dragoman.errors import ConfigError, abridged, quoted
+from dragoman.errors import ConfigError, abridged, quoted, reason_of
 from dragoman.inputs import note_input
 
 MAX_BYTES = 1 << 20
@@ -134,8 +134,7 @@ def read_yaml_text(path: Path, what: str) -> str:
             note_input(path, os.fstat(file.fileno()))
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name with NUL
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{path}: cannot read {what}: {reason}") from None
+        raise ConfigError(f"{path}: cannot read {what}: {reason_of(error)}") from None
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"{path}: cannot read {what}: it is larger than {MAX_BYTES:,} bytes")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, NoReturn
 
 from dragoman.errors import ConfigError, InputError
 from dragoman.text.lines import UndecodableLine, opened, wide_encoding
@@ -236,10 +236,14 @@ class AsUtf8:
         return self._reader.read(size).encode()
 
 
-def undecodable(line: UndecodableLine) -> InputError:
-    """The error for a line that is not UTF-8, with how it reads in other encodings."""
+def refuse_undecodable(line: UndecodableLine) -> NoReturn:
+    """Raise the error for a line that is not UTF-8, with how it reads in other encodings.
+
+    Raises:
+        InputError: always.
+    """
     if line.korean() is not None:
-        return line.error("give --encoding cp949, or ")
+        raise line.error("give --encoding cp949, or ")
     shown: list[str] = []
     beyond = len(re.sub(rb"[\x00-\x7f]", b"", line.raw))
     names = (*_LATIN, "iso8859_2", *_OTHERS) if beyond < len(line.raw) / 4 else CANDIDATES
@@ -255,4 +259,4 @@ def undecodable(line: UndecodableLine) -> InputError:
         if part.isprintable() and not _SYMBOL_IN_WORD.search(part) and not any(f"({part})" in other for other in shown):
             shown.append(f"{name} ({part})")
     hint = f"; give --encoding NAME: {', '.join(shown[:6])}" if shown else "; convert the file, for example with iconv"
-    return InputError(f"{line.error()}".partition(";")[0] + hint)
+    raise InputError(f"{line.error()}".partition(";")[0] + hint)

@@ -13,19 +13,19 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import BinaryIO, cast
 
 from dragoman.corpora.catalogues import open_mo, open_po
 from dragoman.corpora.columns import SOURCE, TARGET, Table, choose_columns, keys_in
 from dragoman.corpora.delimited import SEPARATORS, PeekedLines, has_header, open_delimited
-from dragoman.corpora.encodings import AsUtf8, find_encoding, undecodable
+from dragoman.corpora.encodings import AsUtf8, find_encoding, refuse_undecodable
 from dragoman.corpora.json_records import flattened, open_json
 from dragoman.corpora.pairs import Pair
 from dragoman.corpora.reading import current_reading
 from dragoman.corpora.spreadsheets import ods_sheets, open_spreadsheet, xlsx_sheets
 from dragoman.corpora.translation_units import open_tmx, open_xliff
 from dragoman.errors import InputError
-from dragoman.text.lines import OnUndecodable, UndecodableLine, is_compressed, opened, read_lines
+from dragoman.text.lines import OnUndecodable, is_compressed, opened, read_lines
 from dragoman.text.raw_lines import is_blank
 
 INFLECTIONS = (".trn", ".dev", ".tst")
@@ -37,11 +37,7 @@ def corpus_lines(
 ) -> Generator[str, None, None]:
     """Yield the lines of a corpus in its encoding."""
     encoding = corpus_encoding(path) if stream is None else None
-    return read_lines(path, on_undecodable or _refuse, stream=stream, encoding=encoding)
-
-
-def _refuse(line: UndecodableLine) -> NoReturn:
-    raise undecodable(line)
+    return read_lines(path, on_undecodable or refuse_undecodable, stream=stream, encoding=encoding)
 
 
 def corpus_encoding(path: Path) -> str | None:

@@ -17,6 +17,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, TypeVar
 
+from dragoman.errors import reason_of
 from dragoman.systems import ENDING_SIGNALS
 
 AHEAD = 2
@@ -83,7 +84,7 @@ def _stop(pool: ProcessPoolExecutor | None, task: str, error: Exception) -> None
 
 
 def _warn(task: str, error: Exception) -> None:
-    reason = "one ended early" if isinstance(error, BrokenProcessPool) else getattr(error, "strerror", None) or error
+    reason = "one ended early" if isinstance(error, BrokenProcessPool) else reason_of(error)
     log.warning("the processes that %s cannot go on: %s; this process does their work", task, reason)
 
 

@@ -188,7 +188,7 @@ def evaluate(
 ) -> Evaluation:
     """Score translations, each line against its reference or references; raw (detokenised), cased text.
 
-        evaluate(hypotheses, references, slicings=[by_source_length(sources)]).score("BLEU")
+        evaluate(hypotheses, references, slicings=[by_length(sources, "source")]).score("BLEU")
 
     With `tokenised`, also compute BLEU as multi-bleu.perl does, on text prepared in that way; with `symbols`, also the
     error rates of single words.

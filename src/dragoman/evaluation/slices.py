@@ -55,11 +55,6 @@ def partition(name: str, labels: Sequence[str], slice_of: Sequence[int]) -> Slic
     return Slicing(name, tuple(labels), tuple(map(tuple, members)), len(slice_of))
 
 
-def by_source_length(sources: Sequence[str]) -> Slicing:
-    """Slice by source length in bins (see `by_length`)."""
-    return by_length(sources, "source")
-
-
 def by_length(lines: Sequence[str], side: Side) -> Slicing:
     """Slice by length of the raw line, in space-separated words, in bins that are the same for every corpus.
 

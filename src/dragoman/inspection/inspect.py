@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from dragoman.config.schema import CleaningConfig
-from dragoman.corpora.encodings import undecodable
+from dragoman.corpora.encodings import refuse_undecodable
 from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.inspection.corpus_reader import (
     Chunk,
@@ -115,7 +115,7 @@ def inspect_corpus(
         progress(counting.pairs)
     if not counting.positions:
         assert reader.first_bad is not None
-        raise undecodable(reader.first_bad)
+        refuse_undecodable(reader.first_bad)
     source, target = counting.sides
     prepare(sets, source.words, target.words)
     findings = Findings(examples, listing)

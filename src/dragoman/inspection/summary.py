@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dragoman.corpora.pairs import Corpora
-from dragoman.errors import RunError
+from dragoman.errors import RunError, reason_of
 from dragoman.inspection.advice import advice, warnings
 from dragoman.inspection.inspect import Inspection, SideFacts, inspect_corpus
 from dragoman.stored_files import decode_json, read_regular
@@ -77,7 +77,6 @@ def load_summary(path: Path) -> TextSummary | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
         raise RunError(
-            f"{path}: is damaged: {reason}; delete it, and the report omits the facts about the text"
+            f"{path}: is damaged: {reason_of(error)}; delete it, and the report omits the facts about the text"
         ) from None

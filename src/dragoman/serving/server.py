@@ -14,7 +14,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, reason_of
 from dragoman.requests.serving import ServingRequest
 from dragoman.serving.application import create_app
 from dragoman.serving.key_file import KeyFile
@@ -126,8 +126,9 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             sock.listen(BACKLOG)  # from now on clients that connect are answered
             yield sock
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(f"cannot listen on {host}, port {port}: {reason}; give another --host or --port") from None
+        raise ConfigError(
+            f"cannot listen on {host}, port {port}: {reason_of(error)}; give another --host or --port"
+        ) from None
 
 
 class _Server(uvicorn.Server):

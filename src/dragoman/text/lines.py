@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
 import zstandard
 
-from dragoman.errors import InputError, nearest
+from dragoman.errors import InputError, nearest, reason_of
 from dragoman.inputs import (
     STANDARD_STREAM,
     is_standard_output,
@@ -121,7 +121,7 @@ def opened(path: str | Path, stream: AbstractContextManager[BinaryIO] | None = N
         kind = Path(path).suffix
         raise InputError(f"{name}: damaged, or not a {kind} file at all ({error}); make or fetch it again") from None
     except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{name}: cannot be read: {reason_of(error)}") from None
 
 
 def not_found(path: str | Path) -> InputError:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dragoman.errors import RunError
+from dragoman.errors import RunError, reason_of
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import parse_count, replace_file
 
@@ -97,8 +97,9 @@ class Vocabulary:
         except FileNotFoundError:
             raise RunError(f"{path}: missing; the run folder is not complete") from None
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise RunError(f"{path}: damaged: {reason}; take the file from a copy of the run folder") from None
+            raise RunError(
+                f"{path}: damaged: {reason_of(error)}; take the file from a copy of the run folder"
+            ) from None
         _check(path, lines)
         return cls(lines[1 + len(SPECIALS) : -1])
 

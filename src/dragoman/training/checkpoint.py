@@ -20,7 +20,7 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from dragoman.errors import RunError
+from dragoman.errors import RunError, reason_of
 from dragoman.model.weights import require_intact, write_tensors
 from dragoman.stored_files import decode_json, require_regular
 from dragoman.text.lines import replace_file
@@ -78,7 +78,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         version, values = header.format, header.values
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
-        raise _damaged(path, _reason(error)) from None
+        raise _damaged(path, error) from None
     if version > FORMAT:
         raise RunError(
             f"{path}: training state format {version} is newer than this version of dragoman reads "
@@ -92,7 +92,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         require_intact(path)
     except (OSError, ValueError) as error:
-        raise _damaged(path, _reason(error)) from None
+        raise _damaged(path, error) from None
     return Checkpoint(values, tensors)
 
 
@@ -129,12 +129,8 @@ def restore_random_state(state: Mapping[str, Tensor], device: torch.device) -> N
         torch.cuda.set_rng_state(state["cuda"], device)
 
 
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _damaged(path: Path, reason: str) -> RunError:
+def _damaged(path: Path, error: Exception) -> RunError:
     return RunError(
-        f"{path}: the training state is damaged ({reason}); put a good copy in its place, or train again with "
-        "--overwrite (the best weights so far, model.safetensors, are a file of their own)"
+        f"{path}: the training state is damaged ({reason_of(error)}); put a good copy in its place, or train again "
+        "with --overwrite (the best weights so far, model.safetensors, are a file of their own)"
     )

@@ -25,7 +25,7 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 from torch.distributed.distributed_c10d import _get_default_store
 
-from dragoman.errors import ConfigError, TrainingError
+from dragoman.errors import ConfigError, TrainingError, reason_of
 from dragoman.training.ranks import ALONE, Ranks
 
 MINUTES = 30.0
@@ -192,7 +192,5 @@ def _await_listener(address: str, port: int, seconds: float) -> None:
 
 def _reason(error: Exception) -> str:
     """The operating system's reason, also out of a message of torch."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    text = str(error)
+    text = reason_of(error)
     return "address already in use" if "EADDRINUSE" in text else text.partition("\n")[0][:200]

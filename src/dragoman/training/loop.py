@@ -159,7 +159,7 @@ def train(
         updater = Updater(task.model, task.batches, config, counters, interruption, ranks)
         trainer = Trainer(task, updater, counters, folder, log, execution)
         trainer.resume(execution.threads) if beginning is None else trainer.begin(beginning)
-        updater.share(torch.get_num_threads() if beginning is None else None)
+        updater.share(threads_in_use() if beginning is None else None)
         while (reason := trainer.reason_to_stop()) is None:
             settings = trainer.settings()
             updater.announce(settings)
@@ -509,7 +509,7 @@ class Trainer(Generic[Model]):
             "interval": self._interval.as_numbers(),
             "best_several": self._selection.several.kept,
             "log_size": self._log.size,
-            "threads": torch.get_num_threads(),
+            "threads": threads_in_use(),
         }
         flat = {f"{part}.{name}": tensor for part, named in tensors.items() for name, tensor in named.items()}
         return Checkpoint(values, flat)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from dragoman.corpora.encodings import find_encoding, require_encoding, undecodable
+from dragoman.corpora.encodings import find_encoding, refuse_undecodable, require_encoding
 from dragoman.documents.document import Document, Languages
 from dragoman.documents.files import open_document
 from dragoman.documents.translation import TranslatedDocument, sentences_in, translate_document
@@ -17,7 +16,7 @@ from dragoman.requests.translation import TranslationRequest
 from dragoman.runs.opening import open_models
 from dragoman.stored_files import read_regular
 from dragoman.text.document_names import DOCUMENTS, document_kind
-from dragoman.text.lines import UndecodableLine, not_found, read_lines, replace_file
+from dragoman.text.lines import not_found, read_lines, replace_file
 from dragoman.translation.translator import Translator
 from dragoman.workflows.loading import load
 from dragoman.workflows.translation import (
@@ -147,7 +146,7 @@ def _content(path: Path, encoding: str | None, console: Console) -> bytes:
         try:
             content.decode()
         except UnicodeDecodeError:  # the line says in which encodings it can be read
-            for _ in read_lines(path, _refuse):
+            for _ in read_lines(path, refuse_undecodable):
                 pass
         return content
     if recognised.name.startswith("utf"):
@@ -159,10 +158,6 @@ def _content(path: Path, encoding: str | None, console: Console) -> bytes:
     how = "" if recognised.evidence is None else f" ({recognised.evidence}); --encoding NAME chooses another"
     console.info(f"{path}: read as {recognised.name}, written as UTF-8{how}")
     return text.encode()
-
-
-def _refuse(line: UndecodableLine) -> NoReturn:
-    raise undecodable(line)
 
 
 def _opened(path: Path, content: bytes, languages: Languages) -> Document:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from dragoman.errors import InputError, one_line
+from dragoman.errors import InputError, one_line, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -96,13 +96,12 @@ def printing() -> Iterator[None]:
 
 
 def _explained(error: OSError) -> InputError:
-    reason = error.strerror or str(error)
     if error.filename is not None:
-        return InputError(f"{os.fsdecode(error.filename)}: {reason}")
+        return InputError(f"{os.fsdecode(error.filename)}: {reason_of(error)}")
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     if isinstance(raw, _Output) and raw.failure is error:
-        return InputError(f"standard output: cannot be written: {reason}")
-    return InputError(reason)
+        return InputError(f"standard output: cannot be written: {reason_of(error)}")
+    return InputError(reason_of(error))
 
 
 def _settle_output() -> None:
