@@ -118,6 +118,16 @@ def test_signs_of_a_translation_are_no_markup() -> None:
     assert translated(".md", b"a b", lambda text: "- x <y> [z]").decode() == "\\- x \\<y> \\[z\\]"
 
 
+def test_emphasis_of_no_word_is_no_markup() -> None:
+    for text, expected in (
+        (b"# a *b*", "# a"),
+        (b"a *b* **c** d", "a"),
+        (b"a [***b***](/x)", "a [](/x)"),
+    ):
+        found = translated(".md", text, lambda sentence: sentence.split()[0]).decode()
+        assert found.rstrip() == expected
+
+
 def test_blocks_within_others_are_found_again() -> None:
     for text, expected in (
         ("> <div>\n> ab\n>\n> cd</div>\n", "> <div>\n> AB\n>\n> CD</div>\n"),

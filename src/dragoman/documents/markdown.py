@@ -336,7 +336,11 @@ def _written(block: _Block, translated: str) -> str:
             starts.append(len(result))
         else:
             start = starts.pop()
-            result.append(payload[1].written("".join(result[start:])))
+            inside = "".join(result[start:])
+            if payload[0] != "[" and not inside.strip():  # emphasis of no word would be read as signs
+                result[start - 1 :] = [inside]
+                continue
+            result.append(payload[1].written(inside))
             pairs.append((start - 1, len(result) - 1))
     for begin, end in pairs:
         outside = "".join(result[:begin])[-1:] + "".join(result[end + 1 :])[:1]
