@@ -95,6 +95,19 @@ def test_standard_input_is_one_input(monkeypatch: pytest.MonkeyPatch) -> None:
         list(read_pairs([[Path("-"), Path("-")]]))
 
 
+@pytest.mark.parametrize("names", [("-", "{}"), ("{}", "-"), ("{}", "{}")])
+def test_a_pipe_is_one_input_under_all_its_names(monkeypatch: pytest.MonkeyPatch, names: tuple[str, str]) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"a\nA\n")
+    os.close(writing)
+    with open(reading) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        files = [Path(name.format(f"/dev/fd/{reading}")) for name in names]
+        refused = pytest.raises(ConfigError, match=f"{files[1]}: is a pipe that is read twice; give a file for all but")
+        with inputs_protected([]), refused:
+            list(read_pairs([files]))
+
+
 @pytest.mark.parametrize("second", ["./out", "link"])
 def test_one_file_for_two_outputs_is_refused(tmp_path: Path, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -53,6 +53,8 @@ class _Command:
         self.owned: list[str] = []
         """The real paths of folders whose lock it holds."""
         self.reads_standard_input = False
+        self.pipes: set[_Identity] = set()
+        """The pipes that it has opened for reading."""
 
 
 _command: _Command | None = None
@@ -80,11 +82,15 @@ def inputs_protected(outputs: Sequence[str]) -> Iterator[None]:
 
 
 def note_input(path: str | Path, status: os.stat_result) -> None:
-    """Note a file that has been opened for reading; only regular files can be lost.
+    """Note a file that has been opened for reading; only regular files can be lost, only pipes are read once.
 
     Raises:
-        ConfigError: it is an output of the command.
+        ConfigError: it is an output of the command, or a pipe that another input of the command reads.
     """
+    if _command is not None and stat.S_ISFIFO(status.st_mode):
+        if _identity(status) in _command.pipes:
+            raise ConfigError(f"{path}: is a pipe that is read twice; give a file for all but one of the inputs")
+        _command.pipes.add(_identity(status))
     if _command is None or not stat.S_ISREG(status.st_mode) or _identity(status) in _command.written:
         return
     for output in _command.outputs:

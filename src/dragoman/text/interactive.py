@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from dragoman.inputs import STANDARD_STREAM, note_standard_input
+from dragoman.inputs import STANDARD_STREAM, note_input, note_standard_input
 from dragoman.systems import IS_WINDOWS
 from dragoman.text.lines import is_compressed, read_lines
 
@@ -38,12 +38,16 @@ def open_interactive(path: str | Path, before_waiting: Callable[[], None]) -> In
     with suppress(OSError, ValueError, AttributeError):  # standard input is closed, or has no file descriptor
         if str(path) == STANDARD_STREAM:
             descriptor = sys.stdin.fileno()
-            mode = os.fstat(descriptor).st_mode
+            status = os.fstat(descriptor)
+            mode = status.st_mode
             if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor):
                 note_standard_input()
+                note_input(path, status)
                 return InteractiveLines(io.FileIO(descriptor, closefd=False), path, before_waiting)
         elif not is_compressed(path) and stat.S_ISFIFO(os.stat(path).st_mode):
-            return InteractiveLines(io.FileIO(str(path)), path, before_waiting)
+            file = io.FileIO(str(path))
+            note_input(path, os.fstat(file.fileno()))
+            return InteractiveLines(file, path, before_waiting)
     return None
 
 
