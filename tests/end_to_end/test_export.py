@@ -171,6 +171,14 @@ def test_an_export_is_replaced_only_when_asked(run_folder: Path, copy: Path, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]  # nothing is left beside it
 
 
+@pytest.mark.parametrize("more", [[], ["--minutes", "1"], ["--preset", "standard"]])
+def test_an_exported_folder_is_not_resumed(exported: Path, capsys: Printed, more: list[str]) -> None:
+    assert main(["train", "--out", str(exported), "--resume", *more]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"{exported}: is an exported folder, which cannot be trained; give the run it was exported from\n"
+    )
+
+
 @pytest.mark.parametrize("out", ["a file", "a folder with other files", "the run itself"])
 def test_nothing_else_is_ever_replaced(run_folder: Path, tmp_path: Path, capsys: Printed, out: str) -> None:
     path = run_folder if out == "the run itself" else tmp_path / "out"

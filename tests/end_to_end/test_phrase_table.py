@@ -109,7 +109,7 @@ LM0= 0.8
 def test_of_a_system_a_new_system_is_made(
     table: Path, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    system, out, single = tmp_path / "system", tmp_path / "new", tmp_path / "single"
+    system, out, single = tmp_path / "system", tmp_path / "all" / "new", tmp_path / "single"
     system.mkdir()
     (system / "moses.ini").write_text(MOSES_INI)
     assert main(_words(table, run_folder, single, "--unknown")) == 0
@@ -120,7 +120,7 @@ def test_of_a_system_a_new_system_is_made(
     assert list(read_lines(out / "phrase-table.gz")) == list(read_lines(single))
     written = (out / "moses.ini").read_text()
     assert "PhraseDictionaryMemory name=Phrases num-features=7 path=phrase-table.gz\n" in written
-    assert "KENLM name=LM0 path=../system/lm.arpa\n" in written
+    assert "KENLM name=LM0 path=../../system/lm.arpa\n" in written
     assert "Phrases= 0.3 0.2 0.5 0.1 0.1 0.2 0\n" in written
     assert main(_words(system, run_folder, out)) == 2
     assert main(_words(system, run_folder, tmp_path / "other", "--name", "X")) == 2

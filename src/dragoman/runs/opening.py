@@ -142,9 +142,23 @@ def trained_folder(path: str | Path) -> RunFolder:
     Raises:
         RunError: it is an exported folder, no run folder, or a run without weights.
     """
+    _refuse_export(path)
+    return RunFolder.open(path)
+
+
+def resumed_folder(path: str | Path) -> RunFolder:
+    """The run folder of a training that is resumed.
+
+    Raises:
+        RunError: it is an exported folder, or as for `RunFolder.resume`.
+    """
+    _refuse_export(path)
+    return RunFolder.resume(path)
+
+
+def _refuse_export(path: str | Path) -> None:
     if is_export(path):
         raise RunError(f"{path}: is an exported folder, which cannot be trained; give the run it was exported from")
-    return RunFolder.open(path)
 
 
 def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> Run:

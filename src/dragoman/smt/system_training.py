@@ -10,8 +10,7 @@ SYSTEM/aligned.txt                                            word alignment of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -31,7 +30,7 @@ from dragoman.smt.moses_ini import (
 )
 from dragoman.smt.phrase_scoring import AlignedPair, count_lexical_table, count_pairs, phrase_table, reordering_table
 from dragoman.text.folders import new_folder
-from dragoman.text.lines import not_found, read_lines, write_lines
+from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import Link, write_links
 from dragoman.text.words import words_in
 
@@ -48,13 +47,15 @@ def train_system(request: SystemTrainingRequest) -> None:
         InputError: a file cannot be read or written, is malformed, or contains words that the formats do not allow.
     """
     console, words, models = Console(quiet=request.general.quiet), request.words, request.models
+    folder = Path(request.out)
+    if folder.exists():
+        raise InputError(f"{folder}: exists already; give a new folder, or remove it")
     corpora = [[Path(name) for name in files] for files in request.train]
-    with _new_system(Path(request.out)) as new:
-        pairs = list(read_pairs(corpora, [Path(name) for name in words.alignments]))
-        corpus = [
-            (_escaped(words_in(pair.source), pair.origin), _escaped(words_in(pair.target), pair.origin))
-            for pair in pairs
-        ]
+    pairs = list(read_pairs(corpora, [Path(name) for name in words.alignments]))
+    corpus = [
+        (_escaped(words_in(pair.source), pair.origin), _escaped(words_in(pair.target), pair.origin)) for pair in pairs
+    ]
+    with new_folder(folder) as new:
         console.info(f"{len(pairs)} pairs")
         links = [list(pair.links or ()) for pair in pairs] if words.alignments else _align(corpus, words, console)
         write_links(new / ALIGNED, links)
@@ -62,17 +63,6 @@ def train_system(request: SystemTrainingRequest) -> None:
         _write_tables(new, aligned, models.max_phrase_length, console)
         _write_language_model(new, [target for _, target in corpus], models, console)
         write_configuration(new, order=models.order, distortion_limit=models.distortion_limit)
-
-
-@contextmanager
-def _new_system(folder: Path) -> Iterator[Path]:
-    """A temporary folder beside `folder`, renamed to it at the end of a successful `with` block."""
-    if folder.exists():
-        raise InputError(f"{folder}: exists already; give a new folder, or remove it")
-    if not folder.absolute().parent.is_dir():
-        raise not_found(folder.absolute().parent)
-    with new_folder(folder) as new:
-        yield new
 
 
 def _escaped(words: list[str], origin: str) -> list[str]:

@@ -59,7 +59,9 @@ def _base(request: TrainingRequest, console: Console, *, resume: bool) -> Config
         return config_for_text(request.text.train, console)
     if model.changes.scale is not None:
         raise OptionError("{option} cannot change the sizes of an existing run; leave it out with {resume}", "scale")
-    return RunFolder.resume(request.run.out).load_config()
+    from dragoman.runs.opening import resumed_folder
+
+    return resumed_folder(request.run.out).load_config()
 
 
 def _fine_tuning_config(model: ModelConfiguration, trained: str) -> Config:

@@ -13,7 +13,7 @@ from dragoman.scoring.phrases import PhrasesOfText, distinct_pairs, read_table
 from dragoman.smt.moses_ini import FILE, PHRASE_TABLE, MosesConfiguration, extend_configuration, read_configuration
 from dragoman.text.journal import Journal
 from dragoman.text.lines import read_lines, replace_output
-from dragoman.text.temporary import writing
+from dragoman.text.temporary import make_folder, writing
 from dragoman.workflows.smt_features import open_columns
 
 NEW_WEIGHT, UNKNOWN_WEIGHT = 0.2, 0.0
@@ -59,7 +59,7 @@ def _extend(request: PhraseTableRequest, system: MosesConfiguration, folder: Pat
     if (folder / FILE).exists():
         raise InputError(f"{folder}: has a system already; give a new folder, or remove it")
     with writing(folder):
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
     _add_columns(request, str(system.phrase_table), str(folder / PHRASE_TABLE))
     added = [NEW_WEIGHT] * (len(request.model) + len(request.reverse)) + [UNKNOWN_WEIGHT] * request.unknown
     extend_configuration(system, folder, added)

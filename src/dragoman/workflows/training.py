@@ -36,7 +36,7 @@ from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
-from dragoman.runs.opening import open_run
+from dragoman.runs.opening import open_run, resumed_folder
 from dragoman.runs.parts import changing
 from dragoman.systems import DeviceName, require_rows
 from dragoman.training.callbacks import TrainingCallback
@@ -275,7 +275,7 @@ def resume_training(
     with joined_for_training(rank_timeout, device, config) as ranks:
         if not ranks.leads:
             return TrainedRun(*follow_training(out, device, ranks, threads))
-        folder = RunFolder.resume(out)
+        folder = resumed_folder(out)
         with changing(folder.path):
             return _resume(folder, config, Execution(device, threads, console or Console(), callbacks, ranks))
 
