@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dragoman.config.schema import Config
@@ -15,6 +16,8 @@ RATIO, SLACK = 3, 10
 """A side has at most `RATIO` times the segments of the other plus `SLACK`."""
 SAME = 3
 """A source of at least so many words may not be its own translation; names and codes have fewer."""
+_WORD = re.compile(r"[\W_]*[^\W\d_]+[\W_]*")
+"""Letters, with the punctuation before and after them."""
 
 
 class RefusedCorrection(InputError):
@@ -43,10 +46,9 @@ def _why_refused(source: str, target: str, encoded: Sequence[Encoded], config: C
     if lengths[1] > RATIO * lengths[0] + SLACK:
         return f"one side has {lengths[1]} segments, the other {lengths[0]}"
     languages = {config.text.source.language, config.text.target.language}
-    if None not in languages and len(languages) == 2 and as_read(source) == as_read(target):
-        words = [word for word in words_in(source) if word.isalpha()]
-        if len(words) >= SAME:
-            return "the translation is the source itself"
+    words = [word for word in words_in(source) if _WORD.fullmatch(word)]
+    if None not in languages and len(languages) == 2 and len(words) >= SAME and as_read(source) == as_read(target):
+        return "the translation is the source itself"
     for name, side in zip(("source", "translation"), encoded, strict=True):
         letters = [(sum(map(str.isalpha, piece)), index) for piece, index in zip(side.pieces, side.ids, strict=True)]
         if 2 * sum(count for count, index in letters if index == UNK) > sum(count for count, _ in letters):
