@@ -53,6 +53,17 @@ def test_values_are_translated(kind: str) -> None:
         assert yaml.safe_load(translated(".yaml", before.encode(), same)) == yaml.safe_load(before)
 
 
+@pytest.mark.parametrize("form", ['["{}"]', 'a: "{}"', '"a" = "{}";'])
+@pytest.mark.parametrize("value", ["ein \\ud83d\\ude00 Hund", "ein \\ud800 Hund"])
+def test_halves_of_surrogate_pairs_are_no_characters(form: str, value: str) -> None:
+    kind = {"[": ".json", "a": ".yaml", '"': ".strings"}[form[0]]
+    before = form.format(value).encode()
+    assert translated(kind, before, same) == before
+    found = translated(kind, before).decode()
+    assert found.split()[-1].startswith("HUND")
+    assert "\ud800" not in found
+
+
 def test_values_with_an_anchor_or_a_tag_are_translated() -> None:
     before = "a: &x ein Hund\nb: *x\nc: !!str &y\n  'zwei'\nd: !custom drei\n"
     expected = 'a: &x "EIN HUND"\nb: *x\nc: !!str &y\n  "ZWEI"\nd: !custom drei\n'

@@ -257,6 +257,8 @@ def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable
 
 
 def _plain(start: int, end: int, value: str, write: Callable[[str], str]) -> _Value:
+    # Pairs of surrogates are one character, and others are none.
+    value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return _Value(start, end, as_html(value), lambda translated: write(as_text(translated)))
 
 
@@ -268,5 +270,4 @@ def _unescaped(value: str) -> str:
     def character(match: re.Match[str]) -> str:
         return chr(int(match["code"], 16)) if match["code"] else named.get(match["one"], match["one"])
 
-    value = re.sub(r"\\(?:[uU](?P<code>[0-9a-fA-F]{4})|(?P<one>.))", character, value)
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of surrogates are one character
+    return re.sub(r"\\(?:[uU](?P<code>[0-9a-fA-F]{4})|(?P<one>.))", character, value)
