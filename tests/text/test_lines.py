@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import io
@@ -11,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tracemalloc
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -40,6 +42,13 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
     ".zst": zstandard.ZstdCompressor().compress,
 }
+
+
+def zipped(data: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("text", data)
+    return archive.getvalue()
 
 
 def lines_of(data: bytes, folder: Path) -> list[str]:
@@ -201,6 +210,29 @@ def test_bad_bytes_on_standard_input_name_the_stream(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
     with pytest.raises(InputError, match="standard input:1: byte 0xff at position 1"):
         list(read_lines("-"))
+
+
+@pytest.mark.parametrize(
+    ("compress", "said"),
+    [
+        (gzip.compress, "is no text, but gzip data; decompress it, or let its name end in .gz"),
+        (lzma.compress, "is no text, but xz data; decompress it, or let its name end in .xz"),
+        (
+            zstandard.compress,
+            "is no text, but Zstandard data; decompress it, or let its name end in .zst",
+        ),
+        (bz2.compress, "is no text, but bzip2 data; decompress it"),
+        (zipped, "is no text, but ZIP data; decompress it, or save a document as text"),
+    ],
+)
+def test_compressed_text_under_another_name_is_called_what_it_is(
+    tmp_path: Path, compress: Callable[[bytes], bytes], said: str
+) -> None:
+    (tmp_path / "train.en").write_bytes(compress(b"a\n" * 100))
+    for on_undecodable in (None, lambda line: None):
+        with pytest.raises(InputError) as caught:
+            list(read_lines(tmp_path / "train.en", on_undecodable))
+        assert str(caught.value) == f"{tmp_path}/train.en: {said}"
 
 
 def test_a_missing_file_names_the_nearest_one(tmp_path: Path) -> None:

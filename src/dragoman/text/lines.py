@@ -63,10 +63,10 @@ def read_lines(
         encoding: of the file; None for UTF-8. `on_undecodable` is then not called.
 
     Raises:
-        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32, or not in
-            the given encoding; a line is not UTF-8, and `on_undecodable` is None; or a line has more than `MAX_LINE`
-            bytes. No more of it is read, so that a gigabyte without line ends, in an archive say, does not fill the
-            memory.
+        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32, compressed
+            under another name, or not in the given encoding; a line is not UTF-8, and `on_undecodable` is None; or a
+            line has more than `MAX_LINE` bytes. No more of it is read, so that a gigabyte without line ends, in an
+            archive say, does not fill the memory.
     """
     name = _name(path)
     with opened(path, stream) as file:
@@ -274,6 +274,19 @@ def escape_raw_bytes(text: str) -> str:
     return _BYTE.sub(lambda match: f"\\x{ord(match[0]) - _BYTES:02x}", text)
 
 
+_PACKED = re.compile(
+    rb"(?P<gzip>\x1f\x8b)|(?P<xz>\xfd7zXZ\0)|(?P<Zstandard>\(\xb5/\xfd)|(?P<bzip2>BZh[1-9]1AY&SY)|(?P<ZIP>PK\x03\x04)"
+)
+"""Compressed data and archives, Office documents among them, by their first bytes."""
+_PACKED_ADVICE = {
+    "gzip": "decompress it, or let its name end in .gz",
+    "xz": "decompress it, or let its name end in .xz",
+    "Zstandard": "decompress it, or let its name end in .zst",
+    "bzip2": "decompress it",
+    "ZIP": "decompress it, or save a document as text",
+}
+
+
 def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecodable | None) -> str:
     """Decode a line; `number` counts from 1."""
     if raw.endswith(b"\n"):
@@ -281,6 +294,10 @@ def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecod
     elif raw.endswith(b"\r"):
         raw = raw[:-1]
     if number == 1:
+        packed = _PACKED.match(raw)
+        if packed is not None:
+            kind = str(packed.lastgroup)
+            raise InputError(f"{_name(path)}: is no text, but {kind} data; {_PACKED_ADVICE[kind]}")
         wide = wide_encoding(raw)
         if wide is not None:
             # Its name without LE and BE makes iconv look at the byte order mark, and drop it.
