@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+from types import SimpleNamespace
 
 import pytest
 
 from dragoman.requests.smt import DecoderSettings
 from dragoman.smt.features import total
-from dragoman.smt.phrase_decoder import PhraseDecoder
+from dragoman.smt.phrase_decoder import PhraseDecoder, _future_cost_table
 from dragoman.smt.search_graph import best_derivations, n_best
 from dragoman.smt.system import PhraseSystem
-from dragoman.smt.translation_options import PhraseOptions
+from dragoman.smt.translation_options import PhraseOptions, SpanOptions
 from dragoman.text.lines import read_lines
 
 from .conftest import PHRASES, REORDERING
@@ -222,3 +224,21 @@ def test_translations_and_scores_of_a_moses_system_are_reproduced(shared_data, t
     for number, one in enumerate(found):
         assert one.text == expected[number].partition("=")[2].strip()
         assert one.total == pytest.approx(float(expected[5 + number].partition("=")[2]), abs=1e-3)
+
+
+def test_estimates_of_what_is_left_are_those_of_the_best_division_into_phrases():
+    draw = random.Random(5)
+    places = [(start, end) for start in range(9) for end in range(start + 1, min(start + 3, 9) + 1)]
+    best = {place: draw.uniform(-9, 0) for place in places if place[1] - place[0] == 1 or draw.random() < 0.7}
+    spans = [SpanOptions(*place, [SimpleNamespace(estimate=score)]) for place, score in best.items()]
+    table = _future_cost_table(9, spans)
+
+    def divided(start, end):
+        if start == end:
+            return 0.0
+        firsts = [middle for middle in range(start + 1, end + 1) if (start, middle) in best]
+        return max(best[start, middle] + divided(middle, end) for middle in firsts)
+
+    for start in range(9):
+        for end in range(start + 1, 10):
+            assert table[start][end] == pytest.approx(divided(start, end), abs=1e-12)

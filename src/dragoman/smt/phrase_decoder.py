@@ -230,11 +230,12 @@ class ReorderingConstraints:
 def _future_cost_table(length: int, spans: Sequence[SpanOptions]) -> list[list[float]]:
     """[start][end] the best estimate of words [start, end), by one phrase or several."""
     table = [[float("-inf")] * (length + 1) for _ in range(length + 1)]
+    ending_at: list[list[tuple[int, float]]] = [[] for _ in range(length + 1)]
     for span in spans:
-        table[span.start][span.end] = span.options[0].estimate
-    for size in range(2, length + 1):
-        for start in range(length - size + 1):
-            end = start + size
-            split = max(table[start][middle] + table[middle][end] for middle in range(start + 1, end))
-            table[start][end] = max(table[start][end], split)
+        ending_at[span.end].append((span.start, span.options[0].estimate))
+    for start in range(length):
+        row = table[start]
+        row[start] = 0.0
+        for end in range(start + 1, length + 1):  # the last phrase, and the best of what is before it
+            row[end] = max((row[middle] + last for middle, last in ending_at[end] if middle >= start), default=row[end])
     return table
