@@ -57,7 +57,7 @@ PICTURES = {
 OWN_SENTENCES = (
     "These sentences are our own, and their translations the model's "
     "([`bench/heat_map_pictures.py`](../../../bench/heat_map_pictures.py)), for those of the corpora are not ours to "
-    "publish. The page that `dragoman reproduce` writes has those:"
+    "publish. The page that `dragoman reproduce` writes has those of the test set."
 )
 NOT_RUN = "not run yet"
 NOT_DECIDED = "not decided"
