@@ -16,7 +16,6 @@ from torch import nn
 from dragoman.config.schema import CellConfig, ModelConfig
 from dragoman.errors import ConfigError
 from dragoman.model.assembly import assemble
-from dragoman.model.translation import TranslationModel
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -117,7 +116,9 @@ def describe(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
         "output": _output(config, target_vocabulary),
     }
     parts = tuple(Part(name, text, tuple(parameters[name])) for name, text in words.items())
-    return Description(parts, _state(model), _step(config))
+    row = torch.empty(1, 1, device="meta")
+    state = sum(part.shape[-1] for layer in model.decoder.layers for part in layer.cell.zero(row))
+    return Description(parts, state, _step(config))
 
 
 def multiplications(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> int:
@@ -187,11 +188,6 @@ def _output(config: ModelConfig, vocabulary: int) -> str:
     matrix = ", matrix: the target embedding" if config.embedding.tied != "none" else ""
     rank = f", matrix of rank {config.readout.rank}" if config.readout.rank else ""
     return f"softmax over {vocabulary:,} words{rank}{matrix}"
-
-
-def _state(model: TranslationModel) -> int:
-    row = torch.empty(1, 1, device="meta")
-    return sum(part.shape[-1] for layer in model.decoder.layers for part in layer.cell.zero(row))
 
 
 def _step(config: ModelConfig) -> str:

@@ -147,8 +147,13 @@ class LanguageModel(Trainable):
         """The loss of the targets [B, T] of a batch; its sources are not used."""
         assert previous is None, "every step reads the known words"
         assert not guided_alignment, "there is no attention"
-        words, real = self._words(batch)
-        losses = self.output.loss(self._readouts(words)[real.flatten()], words[real], label_smoothing)
+        words = torch.from_numpy(batch.target).to(self.device)  # [B, T]
+        lengths = torch.from_numpy(batch.target_lengths).to(self.device)
+        real = torch.arange(words.shape[1], device=self.device) < lengths[:, None]  # [B, T]
+        begin = words.new_full((len(words), self.body.history), BOS)
+        vectors: Tensor = self.embedding(torch.cat((begin, words[:, :-1]), dim=1))  # [B, history - 1 + T, E]
+        readouts = self.body(self.embedding_dropout(vectors))[real.flatten()]  # [B*T, O] -> [real words, O]
+        losses = self.output.loss(readouts, words[real], label_smoothing)
         return Loss(losses.smoothed, losses.nll, int(batch.target_lengths.sum()), len(batch))
 
     @torch.inference_mode()
@@ -163,15 +168,3 @@ class LanguageModel(Trainable):
         result = np.zeros(target.shape, np.float32)
         result[real] = self.output.word_log_probabilities(readouts, words, wanted).float().cpu().numpy()
         return result
-
-    def _readouts(self, words: Tensor) -> Tensor:
-        """The readouts [B*T, O] that predict the words [B, T] from the previous words."""
-        begin = words.new_full((len(words), self.body.history), BOS)
-        vectors: Tensor = self.embedding(torch.cat((begin, words[:, :-1]), dim=1))
-        return self.body(self.embedding_dropout(vectors))
-
-    def _words(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Target words [B, T], and their mask [B, T], True on real words."""
-        words = torch.from_numpy(batch.target).to(self.device)
-        lengths = torch.from_numpy(batch.target_lengths).to(self.device)
-        return words, torch.arange(words.shape[1], device=self.device) < lengths[:, None]

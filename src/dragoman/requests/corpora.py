@@ -15,8 +15,8 @@ from dragoman.requests.shared import (
     Quiet,
     Request,
     Unsigned,
+    language_pair,
 )
-from dragoman.text.languages import language_code
 
 
 class InspectionRequest(Request, kw_only=True):
@@ -49,11 +49,8 @@ class ConversionRequest(Request, kw_only=True):
     ]
     languages: Annotated[
         tuple[str, ...] | None,
-        doc(
-            "languages of the text, which .tmx and .xliff name (default: those of the names of files or columns)",
-            metavar=("SRC", "TGT"),
-            nargs=2,
-            kind=language_code,
+        language_pair(
+            "languages of the text, which .tmx and .xliff name (default: those of the names of files or columns)"
         ),
     ] = None
     corpora: CORPORA = CorpusOptions()

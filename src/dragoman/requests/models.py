@@ -21,8 +21,8 @@ from dragoman.requests.shared import (
     Run,
     given,
     lacking,
+    language_pair,
 )
-from dragoman.text.languages import language_code
 
 
 class CheckRequest(Request, kw_only=True):
@@ -58,12 +58,7 @@ class WebSite(Section):
     ] = False
     languages: Annotated[
         tuple[str, ...] | None,
-        doc(
-            "languages of the site, such as de en (default: the languages of the run)",
-            metavar=("SRC", "TGT"),
-            nargs=2,
-            kind=language_code,
-        ),
+        language_pair("languages of the site, such as de en (default: the languages of the run)"),
     ] = None
 
 

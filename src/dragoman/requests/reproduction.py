@@ -15,10 +15,10 @@ from dragoman.requests.shared import (
     Request,
     Rule,
     Values,
+    language_pair,
     literal,
 )
 from dragoman.systems import DeviceName
-from dragoman.text.languages import language_code
 
 LIST = "list"
 """What stands in place of an experiment to name all of them."""
@@ -35,12 +35,7 @@ class ExperimentText(Section):
     ] = 1
     languages: Annotated[
         tuple[str, ...] | None,
-        doc(
-            "languages of the text (default: those of the file names, such as train.de train.en)",
-            metavar=("SRC", "TGT"),
-            nargs=2,
-            kind=language_code,
-        ),
+        language_pair("languages of the text (default: those of the file names, such as train.de train.en)"),
     ] = None
     gold: Annotated[str | None, doc("gold word links of the test set, for AER")] = None
 

@@ -16,6 +16,7 @@ from dragoman.config.schema import Combination, SearchConfig
 from dragoman.config.section import Positive, Section, doc, keys_of
 from dragoman.errors import OptionError
 from dragoman.systems import MAX_THREADS, DeviceName
+from dragoman.text.languages import language_code
 
 Values = Mapping[str, Any]
 """The values of options by name; what is left out is not given."""
@@ -90,6 +91,11 @@ Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
 Threads = Annotated[int, Meta(ge=1, le=MAX_THREADS)]
 Unsigned = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 """A whole number of 32 bits, as the seeds of all generators are."""
+
+
+def language_pair(description: str) -> Meta:
+    """The description of an option that takes the codes of two languages, source and target."""
+    return doc(description, metavar=("SRC", "TGT"), nargs=2, kind=language_code)
 
 
 def too_many_files(name: str) -> Rule:

@@ -20,6 +20,7 @@ from dragoman.requests.shared import (
     Rule,
     given,
     lacking,
+    language_pair,
     output,
     too_many_files,
 )
@@ -167,12 +168,9 @@ class TrainingCorpora(Section):
     ] = None
     languages: Annotated[
         tuple[str, ...] | None,
-        doc(
+        language_pair(
             "languages of the text, such as de en (default: those of the names of the files, such as train.de "
-            "train.en, or of their columns)",
-            metavar=("SRC", "TGT"),
-            nargs=2,
-            kind=language_code,
+            "train.en, or of their columns)"
         ),
     ] = None
     alignments: Annotated[

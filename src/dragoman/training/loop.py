@@ -255,7 +255,10 @@ class Trainer(Generic[Model]):
             self._validate()
         self._save()
         if beginning.take_place is not None:
-            self._move(beginning.take_place())
+            folder = beginning.take_place()
+            self._state = folder.checkpoints / STATE
+            self._selection.move(folder)
+            self._log.move(folder.log, folder.tensorboard)
         self._log.open_tensorboard(self.counters.update)  # in the final folder: it opens its files by name repeatedly
 
     def resume(self, threads: int | None = None) -> None:
@@ -308,18 +311,15 @@ class Trainer(Generic[Model]):
         self._saved_at = self._clock.seconds
         self._started = self._clock.done()
 
-    def _move(self, folder: RunFolder) -> None:
-        self._state = folder.checkpoints / STATE
-        self._selection.move(folder)
-        self._log.move(folder.log, folder.tensorboard)
-
     def settings(self) -> UpdateSettings:
         """The settings of the next update."""
-        schedule, optimiser = self._config.schedule, self._config.optimiser
-        rate = learning_rate(schedule, optimiser.learning_rate, self._progress())
-        sampled = self._config.scheduled_sampling * self._clock.fraction()
-        dropout = dropout_strength(self._config.dropout_warmup, self._clock.epochs())
-        return UpdateSettings(rate, sampled, dropout, weight_decay(optimiser, self._clock.updates_per_epoch()))
+        optimiser, counters, clock = self._config.optimiser, self.counters, self._clock
+        epochs, fraction = clock.scheduled_epochs(), clock.fraction()
+        progress = TrainingProgress(counters.update + 1, epochs, fraction, counters.plateau.plateaus)
+        rate = learning_rate(self._config.schedule, optimiser.learning_rate, progress)
+        sampled = self._config.scheduled_sampling * clock.fraction()
+        dropout = dropout_strength(self._config.dropout_warmup, clock.epochs())
+        return UpdateSettings(rate, sampled, dropout, weight_decay(optimiser, clock.updates_per_epoch()))
 
     def update(self, settings: UpdateSettings) -> None:
         """Change the weights once."""
@@ -460,11 +460,6 @@ class Trainer(Generic[Model]):
         return TrainingResult(
             reason, update, self._clock.epochs(), self._clock.seconds, metric, final.value, final.update, final.averaged
         )
-
-    def _progress(self) -> TrainingProgress:
-        counters, clock = self.counters, self._clock
-        epochs, fraction = clock.scheduled_epochs(), clock.fraction()
-        return TrainingProgress(counters.update + 1, epochs, fraction, counters.plateau.plateaus)
 
     def _validate(self) -> None:
         self._require_finite()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.text.items import NAMES, PLACEHOLDERS, Quotation, restore, stand_apart
+from dragoman.text.items import NAMES, PLACEHOLDERS, restore, stand_apart
 from dragoman.text.links import Link
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -50,7 +50,8 @@ class Detokeniser:
         spans = [span for piece, span in zip(part.pieces, part.offsets, strict=True) if piece in NAMES] if items else []
         joined = " ".join(self.target.segmentation.join(pieces).splitlines())
         inside = restore(joined, items, stand_apart(line.text, spans))
-        text = _quoted(inside, line.quotation)
+        before, after = line.quotation
+        text = f"{before}{inside.removesuffix(after)}{after}"  # a prefix may have ended with the closing mark
         known |= {
             position: items[NAMES.index(piece)] for position, piece in enumerate(tokens) if items and piece in NAMES
         }
@@ -68,7 +69,7 @@ class Detokeniser:
             replacements=replacements,
             token_log_probabilities=hypothesis.token_log_probabilities,
             source_spans=line.source.offsets,
-            compute_target_spans=partial(self._target_spans, hypothesis, known, inside, len(line.quotation[0])),
+            compute_target_spans=partial(self._target_spans, hypothesis, known, inside, len(before)),
             compute_confidence=partial(self._confidence, line, hypothesis, text),
             compute_memory_matches=line.near,
             compute_typing_errors=partial(self.encoder.typing_errors, line.text),
@@ -170,12 +171,6 @@ def unchanged_translation(line: PreparedLine, source: TextSide) -> Translation:
             text += line.text[end:start] + masked.items[PLACEHOLDERS.index(character)]
             end = stop
     return replace(unsearched_translation(line), text=text + line.text[end:], compute_alignment=links)
-
-
-def _quoted(text: str, quotation: Quotation) -> str:
-    """The text in quotation marks; a prefix may have ended with the closing one."""
-    before, after = quotation
-    return f"{before}{text.removesuffix(after)}{after}"
 
 
 def _moved(spans: Sequence[Span], by: int) -> list[Span]:
