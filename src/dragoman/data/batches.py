@@ -281,7 +281,7 @@ def _cut_sorted(
     source_eos: bool,
     sort: Sort = "target",
 ) -> Iterator[NDArray[np.int64]]:
-    """Sort rows by length (ties stay in their order), and cut them into batches."""
+    """Sort rows [pairs] by length (ties stay in their order), and cut them into batches [B]."""
     source_lengths = source.lengths_of(rows) + source_eos
     target_lengths = target.lengths_of(rows) + 1
     first = target_lengths if sort == "target" else np.maximum(source_lengths, target_lengths)
@@ -291,6 +291,7 @@ def _cut_sorted(
 
 
 def _gather(source: RaggedIds, target: RaggedIds, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
+    """The pairs `rows` [B] as padded ids [B, S] and [B, T], without links."""
     return Batch(*_pad_rows(source, rows, eos=source_eos), *_pad_rows(target, rows, eos=True), rows)
 
 
@@ -313,6 +314,7 @@ def _links_of(store: Store, rows: NDArray[np.int64], wanted: NDArray[np.bool_] |
 
 
 def _pad_rows(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
+    """The lines `rows` [B] as padded ids [B, L]."""
     return pad_slices(side.ids, *side.spans_of(rows), eos=eos)
 
 

@@ -447,10 +447,17 @@ class Translator:
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool
     ) -> list[list[Translation]]:
-        searched = self._search_batch(lines, n_best, search, full_vocabulary=full_vocabulary)
+        once = partial(self._search_once, config=search, full_vocabulary=full_vocabulary)
+        if self._sampling is None or not self._sampling.distinct:
+            n_best_lists = once(lines, n_best)
+        else:
+            n_best_lists = draw_until_different(
+                lambda indices, first: once([lines[index] for index in indices], n_best, first), len(lines), n_best
+            )
+            self._warn_of_few_samples(lines, n_best_lists, n_best)
         return [
             [self._detokeniser.translation(line, hypothesis) for hypothesis in hypotheses]
-            for line, hypotheses in zip(lines, searched, strict=True)
+            for line, hypotheses in zip(lines, n_best_lists, strict=True)
         ]
 
     def _search_with_all_items(
@@ -491,18 +498,6 @@ class Translator:
     @cached_property
     def _repetition_orders(self) -> Sequence[int]:
         return repetition_orders(self._lines.target.vocabulary)
-
-    def _search_batch(
-        self, batch: Sequence[PreparedLine], n_best: int, config: SearchConfig, *, full_vocabulary: bool
-    ) -> list[list[Hypothesis]]:
-        search = partial(self._search_once, config=config, full_vocabulary=full_vocabulary)
-        if self._sampling is None or not self._sampling.distinct:
-            return search(batch, n_best)
-        drawn = draw_until_different(
-            lambda indices, first: search([batch[index] for index in indices], n_best, first), len(batch), n_best
-        )
-        self._warn_of_few_samples(batch, drawn, n_best)
-        return drawn
 
     def _search_once(
         self,
