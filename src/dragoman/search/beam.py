@@ -43,6 +43,7 @@ hypotheses of all sentences), k continuations reported per row, C candidates of 
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -166,6 +167,7 @@ def beam_search(
     config: SearchConfig,
     n_best: int = 1,
     constraints: BatchConstraints | None = None,
+    on_step: Callable[[Beam, EngineStep], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The `n_best` translations of each source, best score first; those that lack a placeholder come last.
 
@@ -173,6 +175,7 @@ def beam_search(
     `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. Without `constraints`
     those of `config` apply. The result of a sentence does not depend on the rest of the batch, except through the
     engine's rounding; equal scores are ranked by the earlier step, then by the better parent, then by the lower id.
+    `on_step` is called with the beam before each step, and with what the engine returned.
 
     Raises:
         ConfigError: the beam does not fit into the memory of the machine.
@@ -203,6 +206,8 @@ def beam_search(
             config.beam,
             with_eos=bool(must_close.any()),
         )
+        if on_step is not None:
+            on_step(beam, step)
         history.append(beam.parents, beam.tokens, beam.log_probabilities, step.attention)
         penalties = np.zeros(len(row_sentences))
         if coverage is not None:

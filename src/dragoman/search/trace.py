@@ -1,7 +1,7 @@
 """A trace of the beam search for one sentence: the tree of its hypotheses, kept and dropped.
 
-The search itself is not changed. An engine that records every step stands between it and the model; the continuations
-that were kept are the rows of the next step.
+The search itself is not changed: it reports each of its steps, and the continuations that were kept are the rows of the
+next step.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Distributions, Engine, EngineStep, ForcedScores
-from dragoman.search.beam import beam_search
+from dragoman.engines.protocol import Engine, EngineStep
+from dragoman.search.beam import Beam, beam_search
 from dragoman.search.constraints import BatchConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.vocabulary import BOS, EOS
@@ -42,58 +42,12 @@ class Node:
 
 
 class _TracedStep(NamedTuple):
-    """One step of the engine: its arguments, [R], and its results, [R, k]."""
+    """One step of the search: the rows before it, [R], and what the engine returned, [R, k]."""
 
     parents: NDArray[np.int64]
     tokens: NDArray[np.int64]
     log_probabilities: NDArray[np.float64]
     candidates: NDArray[np.int64]
-
-
-class _TracingEngine:
-    """An engine that records each of its steps."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.steps: list[_TracedStep] = []
-
-    @property
-    def vocabulary_size(self) -> int:
-        return self._engine.vocabulary_size
-
-    @property
-    def source_eos(self) -> bool:
-        return self._engine.source_eos
-
-    @property
-    def attention_shift(self) -> int:
-        return self._engine.attention_shift
-
-    @property
-    def attends(self) -> bool:
-        return self._engine.attends
-
-    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> object:
-        return self._engine.start(source, source_lengths)
-
-    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
-        step = self._engine.step(state, parents, tokens, k)
-        logs = step.log_probabilities.astype(np.float64)
-        self.steps.append(_TracedStep(parents.copy(), tokens.copy(), logs, step.tokens.copy()))
-        return step
-
-    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
-        """Not recorded: only constraints on a sentence ask for it, and a tree is drawn without any."""
-        return self._engine.step_all(state, parents, tokens)
-
-    def force(
-        self,
-        source: NDArray[np.int64],
-        source_lengths: NDArray[np.int64],
-        target: NDArray[np.int64],
-        target_lengths: NDArray[np.int64],
-    ) -> ForcedScores:
-        return self._engine.force(source, source_lengths, target, target_lengths)
 
 
 def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dropped: int) -> tuple[Node, Hypothesis]:
@@ -103,14 +57,21 @@ def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dro
         source: ids of the segments, without EOS.
         dropped: the number of dropped hypotheses in the tree for each step, the most probable first.
     """
-    tracing = _TracingEngine(engine)
+    steps: list[_TracedStep] = []
+
+    def record(beam: Beam, step: EngineStep) -> None:
+        logs = step.log_probabilities.astype(np.float64)
+        steps.append(_TracedStep(beam.parents, beam.tokens, logs, step.tokens.copy()))
+
     ids = [*source, EOS] if engine.source_eos else list(source)
-    (hypotheses,) = beam_search(tracing, np.array([ids], np.int64), np.array([len(ids)], np.int64), config)
+    (hypotheses,) = beam_search(
+        engine, np.array([ids], np.int64), np.array([len(ids)], np.int64), config, on_step=record
+    )
     constraints = BatchConstraints.from_config(config, engine.vocabulary_size, np.array([len(source)], np.int64))
     root = Node(BOS, 0.0, 0.0, "kept")
     live, ended = [root], 0
-    for length, step in enumerate(tracing.steps):
-        following = tracing.steps[length + 1] if length + 1 < len(tracing.steps) else None
+    for length, step in enumerate(steps):
+        following = steps[length + 1] if length + 1 < len(steps) else None
         slots = config.beam - (ended if config.finish == "shrink" else 0)
         grown = _grow(live, _permitted(live, step, constraints, length), _kept(following), slots, dropped)
         ended += sum(node.fate == "finished" for node in grown.values())
