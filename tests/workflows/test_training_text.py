@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import unicodedata
+from pathlib import Path
+
 import pytest
 
+from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pairs import Pair
 from dragoman.errors import ConfigError
+from dragoman.runs.layout import RunFolder
 from dragoman.workflows import training_text
-from dragoman.workflows.training_text import try_patterns
+from dragoman.workflows.training_text import save_dev, try_patterns
 
 TRIED_LINES = ["order PN123456 now", "a dog", "PN000001 is out"]
 
@@ -32,3 +38,11 @@ def test_a_pattern_that_matches_most_or_is_slow_is_refused(
         try_patterns([pattern], [*TRIED_LINES, "order" * 60])
     assert message in str(refused.value)
     assert pattern in str(refused.value)
+
+
+@pytest.mark.parametrize("normal_form", [True, False])
+def test_dev_targets_are_kept_as_the_model_writes_translations(tmp_path: Path, normal_form: bool) -> None:
+    folder, decomposed = RunFolder(tmp_path), unicodedata.normalize("NFD", "두 사람")
+    save_dev(folder, [Pair(decomposed, decomposed, "dev:1")], normal_form=normal_form)
+    [kept] = read_pairs([[folder.dev_text]])
+    assert (kept.source, kept.target) == (decomposed, "두 사람" if normal_form else decomposed)

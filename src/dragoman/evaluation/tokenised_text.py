@@ -1,4 +1,4 @@
-"""Warnings of text that BLEU is not made for: tokenised, or on one side only; without spaces between words.
+"""Warnings of text that BLEU is not made for: tokenised or decomposed, or on one side only; without spaces.
 
 Text counts as tokenised where full stops and commas stand alone between spaces more often than at the end of a word.
 """
@@ -6,6 +6,7 @@ Text counts as tokenised where full stops and commas stand alone between spaces 
 from __future__ import annotations
 
 import logging
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer
@@ -59,6 +60,32 @@ def warn_of_tokenised_text(
             name,
             tokenizer,
         )
+
+
+_MOST_DECOMPOSED = 0.01
+"""Decomposed lines, by lines, that make no difference."""
+
+
+def warn_of_decomposed_text(
+    hypotheses: Sequence[str], references: Sequence[str], name: str = "the translations"
+) -> None:
+    """Warn where more lines of one side than of the other have letters that NFC has as one character.
+
+    Arguments are as for `warn_of_tokenised_text`.
+    """
+    counts = [sum(map(_is_decomposed, lines)) for lines in (hypotheses, references)]
+    if max(counts) - min(counts) > _MOST_DECOMPOSED * len(references):
+        one, other = (name, "the references") if counts[0] > counts[1] else ("the references", name)
+        log.warning(
+            "%s have accents, or the parts of Hangul syllables, as characters of their own (Unicode NFD), and %s do "
+            "not, so that all scores count equal words as different; write both in NFC",
+            one,
+            other,
+        )
+
+
+def _is_decomposed(line: str) -> bool:
+    return not line.isascii() and len(unicodedata.normalize("NFC", line)) < len(line)
 
 
 def warn_of_lines_without_spaces(what: str, bleu: str, advice: str) -> None:

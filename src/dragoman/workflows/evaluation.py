@@ -23,7 +23,11 @@ from dragoman.evaluation.slices import (
     by_rarity,
     mean_ranks,
 )
-from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces, warn_of_tokenised_text
+from dragoman.evaluation.tokenised_text import (
+    warn_of_decomposed_text,
+    warn_of_lines_without_spaces,
+    warn_of_tokenised_text,
+)
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_tokenizer
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
@@ -177,6 +181,7 @@ def measure_given(
     symbols = options.symbols or (None if run is None else symbols_for(run.config))
     if warn:
         warn_of_empty_references(pairs)
+        warn_of_decomposed_text(hypotheses, [pair.target for pair in pairs])
     if warn and symbols is None:
         warn_of_references_unfit_for_bleu(tokenizer_for(options, run), pairs)
         warn_of_tokenised_text(hypotheses, [pair.target for pair in pairs], tokenizer_for(options, run))

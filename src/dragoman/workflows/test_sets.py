@@ -16,7 +16,7 @@ from dragoman.evaluation.evaluate import corpus_metrics
 from dragoman.evaluation.robustness import OTHER_LINES
 from dragoman.evaluation.significance import Comparisons, compare
 from dragoman.evaluation.slices import GROUP, read_ranks
-from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
+from dragoman.evaluation.tokenised_text import warn_of_decomposed_text, warn_of_tokenised_text
 from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
 from dragoman.runs.opening import Run, open_models
@@ -132,6 +132,7 @@ class QualityEvaluation:
             given = _given(name, pairs, None, measuring, warn=False)
             references = [pair.target for pair in pairs]
             warn_of_tokenised_text(given.hypotheses, references, tokenizer_for(measuring), name)
+            warn_of_decomposed_text(given.hypotheses, references, name)
             return given
         models = open_models([name], compute=self._request.general)
         search = models.translator(self._request.searching.search).search

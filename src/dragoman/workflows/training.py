@@ -222,7 +222,7 @@ def _train_new(config: Config, files: _TrainingFiles, execution: Execution, *, e
                 )
             else:
                 origin = " ".join(str(path) for paths in dev for path in paths)
-            save_dev(folder, held_out.pairs)
+            save_dev(folder, held_out.pairs, normal_form=config.text.normal_form)
             summary = summarise(corpora, dev)
             for sentence in summary.warnings:
                 console.info(f"warning: {sentence}")

@@ -239,11 +239,15 @@ def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
     )
 
 
-def save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
-    """Write the dev set into the run, where resuming and reports find it."""
+def save_dev(folder: RunFolder, pairs: Sequence[Pair], *, normal_form: bool) -> None:
+    """Write the dev set into the run, where resuming and reports find it.
+
+    With `normal_form`, targets are written as the model writes its translations, which are compared with them.
+    """
     path = folder.dev_text
     path.parent.mkdir(parents=True, exist_ok=True)
-    entries = ({"source": pair.source, "target": pair.target, "origin": pair.origin} for pair in pairs)
+    formed = NormalForm().text if normal_form else str
+    entries = ({"source": pair.source, "target": formed(pair.target), "origin": pair.origin} for pair in pairs)
     write_lines(path, (json.dumps(entry, ensure_ascii=False) for entry in entries))
 
 
