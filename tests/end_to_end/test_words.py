@@ -38,6 +38,10 @@ def test_an_inflection_table_is_trained_on_and_evaluated(tmp_path: Path, capsys:
     assert len((tmp_path / "out").read_text(encoding="utf-8").splitlines()) == 3
 
     capsys.readouterr()
+    for verb in ("score", "align"):
+        capsys.readouterr()
+        assert main([verb, str(tmp_path / "run"), table]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == 4
     assert main(["evaluate", str(tmp_path / "run"), table, "--json", "--quiet"]) == 0
     scores = json.loads(capsys.readouterr().out)["scores"]
     assert scores["WER"]["score"] == pytest.approx(100 - scores["exact match"]["score"])

@@ -5,6 +5,7 @@ The options are those of models, how they are combined, where they run, of searc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -171,11 +172,16 @@ class PairsRequest(Request, kw_only=True):
 
     @classmethod
     def arranged(cls, values: Values) -> Values:
-        """Separate runs from files: the files are the last name if it holds pairs, else the last two."""
-        from dragoman.corpora.pair_files import holds_pairs
+        """Separate runs from files: the files are the last name if it holds pairs, else the last two.
+
+        An inflection table holds pairs where a folder stands before it: two files may be called `de.dev` and `en.dev`.
+        """
+        from dragoman.corpora.pair_files import INFLECTIONS, holds_pairs, pair_format
 
         names = [*values["runs"], *values["pairs"]]
-        files = 1 if holds_pairs(Path(names[-1])) else 2
+        last = Path(names[-1])
+        is_table = pair_format(last) in INFLECTIONS and all(map(os.path.isdir, names[-2:-1]))
+        files = 1 if holds_pairs(last) or is_table else 2
         return {**values, "runs": names[:-files], "pairs": names[-files:]}
 
 
