@@ -10,7 +10,7 @@ import torch
 
 from dragoman.config.presets import preset_names
 from dragoman.config.schema import Config
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Pair, evenly_spaced
 from dragoman.engines.protocol import ForcedScores
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import InputError
@@ -20,7 +20,7 @@ from dragoman.text.changes import wrong_sources
 from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
-from dragoman.workflows.checking import Check, check_run, evenly_spaced
+from dragoman.workflows.checking import Check, check_run
 from tests.compositions import VOCABULARY, random_model, small_preset
 
 WORDS = [f"w{number}" for number in range(VOCABULARY - len(SPECIALS))]

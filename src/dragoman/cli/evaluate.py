@@ -28,7 +28,7 @@ REQUEST = "dragoman.requests.evaluation.EvaluationRequest"
 
 def run(request: EvaluationRequest) -> None:
     """Translate, measure, compare, print."""
-    from dragoman.workflows.test_sets import QualityEvaluation
+    from dragoman.workflows.test_sets import evaluate_requested
 
-    for text in QualityEvaluation(request).run():
+    for text in evaluate_requested(request):
         print(text)

@@ -41,6 +41,6 @@ def run(request: TranslationRequest) -> None:
 
         translate_document_file(request)
         return
-    from dragoman.workflows.translation import TextTranslation
+    from dragoman.workflows.translation import translate_text
 
-    TextTranslation(request).run()
+    translate_text(request)

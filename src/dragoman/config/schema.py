@@ -92,6 +92,11 @@ class TextConfig(Section):
         doc("further protected items, as regular expressions, preferred to the kinds where they overlap"),
     ] = ()
 
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The codes of the source and the target language; None where it is unknown."""
+        return self.source.language, self.target.language
+
 
 class CleaningConfig(Section):
     """Filters of the training corpus; removed pairs are counted by reason and listed by `train --dropped FILE`."""

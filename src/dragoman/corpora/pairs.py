@@ -6,9 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from dragoman.text.links import Link
 from dragoman.text.raw_lines import as_read
+
+Item = TypeVar("Item")
 
 Corpora = Sequence[Sequence[Path]]
 
@@ -58,6 +61,12 @@ def as_paths(corpora: GivenCorpora) -> list[list[Path]]:
                 f"{str(files)!r} stands where a list is expected; corpora are lists of files: [[source, target]]"
             )
     return [[Path(file) for file in files] for files in corpora]
+
+
+def evenly_spaced(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items, as far apart as possible."""
+    shown = min(most, len(items))
+    return [items[index * len(items) // shown] for index in range(shown)]
 
 
 def digest(pair: Pair) -> bytes:

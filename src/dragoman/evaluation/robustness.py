@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Pair, evenly_spaced
 from dragoman.evaluation.metrics import SacreBleu, bleu_metric, corpus_score, reference_list
 from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.text.changes import CHANGES, ITEMS, Change, Item, contains, insert, own_script_names
@@ -150,8 +150,7 @@ def measure_robustness(
         known: translations of lines that need not be translated again.
         other: lines of another text; all are translated.
     """
-    shown = min(SAMPLE, len(pairs))
-    sample = [pairs[index * len(pairs) // shown] for index in range(shown)]
+    sample = evenly_spaced(pairs, SAMPLE)
     changed = {name: _changed(name, change, sample) for name, change in CHANGES.items()}
     items = {
         **ITEMS,

@@ -45,7 +45,7 @@ def _why_refused(source: str, target: str, encoded: Sequence[Encoded], config: C
         return f"{lengths[1]} segments are more than cleaning.max_length, {config.cleaning.max_length}"
     if lengths[1] > RATIO * lengths[0] + SLACK:
         return f"one side has {lengths[1]} segments, the other {lengths[0]}"
-    languages = {config.text.source.language, config.text.target.language}
+    languages = set(config.text.languages)
     words = [word for word in words_in(source) if _WORD.fullmatch(word)]
     if None not in languages and len(languages) == 2 and len(words) >= SAME and as_read(source) == as_read(target):
         return "the translation is the source itself"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Pair, evenly_spaced
 from dragoman.evaluation.metrics import bleu
 from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.runs.opening import Run
@@ -20,8 +20,7 @@ class Guard:
 
     def __init__(self, run: Run, dev: Sequence[Pair], tokenizer: Tokenizer) -> None:
         """`run` has the weights of the base run."""
-        shown = min(LINES, len(dev))
-        self._pairs = [dev[index * len(dev) // shown] for index in range(shown)]
+        self._pairs = evenly_spaced(dev, LINES)
         self._translator = run.translator(run.config.search.replaced(beam=1, search_again=False))
         self._tokenizer = tokenizer
         self._before = self._bleu()

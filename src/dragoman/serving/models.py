@@ -76,7 +76,7 @@ class ServedFolder:
         config = _read_config(path)
         if match:
             return cls(path, LanguagePair(language_code(match["source"]), language_code(match["target"])))
-        source, target = config.text.source.language, config.text.target.language
+        source, target = config.text.languages
         if source is None or target is None:
             raise ConfigError(
                 f"{path}: does not name its languages; give them as SOURCE:TARGET={path}, such as de:en={path}"

@@ -115,7 +115,7 @@ def export_site(
 
 
 def _languages(run: Run, given: Sequence[str] | None) -> tuple[str, str]:
-    source, target = given or (run.config.text.source.language, run.config.text.target.language)
+    source, target = given or run.config.text.languages
     if source is None or target is None:
         raise ConfigError(f"{run.folder.path}: does not name its languages; give them, such as --languages de en")
     return source, target

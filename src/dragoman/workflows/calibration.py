@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Pair, evenly_spaced
 from dragoman.errors import InputError
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.runs.opening import Run
@@ -47,8 +47,7 @@ def calibrate(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
 
 
 def _fitted(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
-    shown = min(LINES, len(pairs))
-    lines = [_line(pairs[index * len(pairs) // shown], index) for index in range(shown)]
+    lines = [_line(pair, index) for index, pair in enumerate(evenly_spaced(pairs, LINES))]
     lines = [line for line in lines if not is_blank(line.source) and run.source.encode(line.source).ids]
     if not lines:
         return None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.corpora.corpus import read_pairs
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Pair, evenly_spaced
 from dragoman.data.batches import Batch
 from dragoman.errors import ConfigError, InputError
 from dragoman.requests.models import CheckRequest
@@ -249,13 +249,6 @@ def _short_pairs(run: Run, pairs: Sequence[Pair], count: int) -> list[Pair]:
         if min(lengths) > 0 and max(lengths) <= LONGEST:
             fitting.append(pair)
     return evenly_spaced(fitting, count)
-
-
-def evenly_spaced(pairs: Sequence[Pair], count: int) -> list[Pair]:
-    """At most `count` of the pairs, as far apart as possible."""
-    if len(pairs) <= count:
-        return list(pairs)
-    return [pairs[number * len(pairs) // count] for number in range(count)]
 
 
 def _padded(run: Run, pairs: Sequence[Pair]) -> tuple[Padded, Padded]:

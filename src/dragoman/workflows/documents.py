@@ -55,8 +55,7 @@ def translate_document_file(request: TranslationRequest) -> None:
     shortlist = not request.searching.no_shortlist
     models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
     translator = requested_translator(request, models)
-    text = models.first.config.text
-    languages = Languages(text.source.language or "", text.target.language or "")
+    languages = Languages(*(code or "" for code in models.first.config.text.languages))
     document = _opened(path, content, languages)
     declared = document.declared
     warn_of_declared(path, {"source": declared.source, "target": declared.target}, request.runs[0], models.first.config)
@@ -112,8 +111,8 @@ def translate_file(
     _opened(path, content, Languages())
     if not isinstance(translator, Translator):
         translator = load(translator)
-        text = translator.languages
-        source, target = source or text[0], target or text[1]
+        own_source, own_target = translator.languages
+        source, target = source or own_source, target or own_target
     translated = _translated(path, content, translator, Languages(source or "", target or ""), console)
     with replace_file(output, binary=True) as file:
         file.write(translated.content)

@@ -24,12 +24,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import trained_folder
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation.base import Segmentation
-from dragoman.text.segmentation.protected import (
-    innermost,
-    mask_pair,
-    segment_pair,
-    with_innermost,
-)
+from dragoman.text.segmentation.protected import extended, innermost, mask_pair, segment_pair
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK, Vocabulary
@@ -142,16 +137,7 @@ def _with_unknown_characters(sides: Sequence[TextSide], pairs: Iterable[Pair], *
                 counts.update(segmentation.unknown_characters(side.formed(line.text)))
     if joint:
         unknown = [unknown[0] + unknown[1]] * 2
-    return [
-        _extended(side.segmentation, _most_frequent(counts, 1)) for side, counts in zip(sides, unknown, strict=True)
-    ]
-
-
-def _extended(segmentation: Segmentation, characters: Sequence[str]) -> Segmentation:
-    inner = innermost(segmentation)
-    if not isinstance(inner, SubwordSegmentation):
-        return segmentation
-    return with_innermost(segmentation, inner.extended(characters))
+    return [extended(side.segmentation, _most_frequent(counts, 1)) for side, counts in zip(sides, unknown, strict=True)]
 
 
 def _missing(

@@ -135,15 +135,15 @@ def _with_weights(aligned: AlignedSentences, numbers: Sequence[int]) -> tuple[Al
 
 
 def _write_page(path: Path, run: Run, samples: Sequence[Sample], numbers: Sequence[int], scale: Scale) -> Path:
-    languages = run.config.text.source.language, run.config.text.target.language
+    source_language, target_language = run.config.text.languages
     write_report(
         path,
         Report(
             title=f"Heat maps of {run_name(run)}",
             systems=[ReportedSystem(run_name(run), samples)],
             numbers=numbers,
-            source_language=languages[0],
-            target_language=languages[1],
+            source_language=source_language,
+            target_language=target_language,
             heat_maps_open=True,
             scale=scale,
         ),
@@ -157,7 +157,7 @@ def _of_words(run: Run, sample: Sample) -> HeatMap:
     weights: NDArray[np.floating] | None = sample.weights
     if weights is None:  # an empty line
         weights = np.zeros((len(target), len(source)))
-    return HeatMap(weights, source, target, sample.windows, _languages(run))
+    return HeatMap(weights, source, target, sample.windows, run.config.text.languages)
 
 
 def _of_segments(run: Run, scored: ScoredPair) -> HeatMap:
@@ -172,8 +172,4 @@ def _of_segments(run: Run, scored: ScoredPair) -> HeatMap:
     if scored.centres is not None:
         window = Window(np.append(scored.centres, 0.0), run.config.model.attention.window)
         windows = segment_windows(window, shift, columns)[: len(weights)]
-    return segment_heat_map(weights, scored.source_tokens, scored.target_tokens, windows, _languages(run))
-
-
-def _languages(run: Run) -> tuple[str | None, str | None]:
-    return run.config.text.source.language, run.config.text.target.language
+    return segment_heat_map(weights, scored.source_tokens, scored.target_tokens, windows, run.config.text.languages)

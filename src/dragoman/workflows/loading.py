@@ -38,8 +38,7 @@ class LoadedTranslator(Translator):
         >>> dragoman.load("RUN").languages
         (None, None)
         """
-        text = self._run.config.text
-        return text.source.language, text.target.language
+        return self._run.config.text.languages
 
     @overload
     def score(self, source: str, target: str) -> float: ...  # type: ignore[overload-overlap]  # as for `translate`

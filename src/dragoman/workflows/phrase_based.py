@@ -55,9 +55,8 @@ def write_n_best_lists(request: NBestRequest) -> None:
 
 def _searcher(request: PhraseTranslationRequest | NBestRequest) -> Searcher:
     """The system with the weights of the request, or else its own."""
-    given = request.feature_weights
-    weights = None if given is None else read_weights(given)  # first: tables take a while to load
+    file = request.feature_weights
+    given = None if file is None else (read_weights(file), file)  # first: tables take a while to load
     system = PhraseSystem.open(request.system)
-    if weights is None or given is None:
-        return system.searcher(system.configuration.weights, str(system.configuration.path), request.search)
-    return system.searcher(weights, given, request.search)
+    weights, origin = given or (system.configuration.weights, str(system.configuration.path))
+    return system.searcher(weights, origin, request.search)

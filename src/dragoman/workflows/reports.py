@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.config.schema import SearchConfig
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Pair, evenly_spaced
 from dragoman.data.store import Store
 from dragoman.evaluation.evaluate import Evaluation
 from dragoman.evaluation.metrics import chrf_metric
@@ -69,9 +69,9 @@ def write_run_report(
         InputError: the page cannot be written.
         RunError: the log, the stored corpus or the summary of the text is damaged.
     """
-    rows = list(range(len(pairs)))
+    rows: Sequence[int] = range(len(pairs))
     if measured is None:
-        rows = _spread(len(pairs), TRAINING_SENTENCES)
+        rows = evenly_spaced(rows, TRAINING_SENTENCES)
         test_set = "the dev set"
         if len(rows) < len(pairs):
             test_set = f"the {len(pairs):,} of the dev set, evenly spread over it"
@@ -170,12 +170,13 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Ev
     )
     run = systems[0].run
     if run is not None:
+        source_language, target_language = run.config.text.languages
         page = replace(
             page,
             unknown_source=count_oov(run.source, [pair.source for pair in shown]),
             unknown_target=count_oov(run.target, [pair.target for pair in shown]),
-            source_language=run.config.text.source.language,
-            target_language=run.config.text.target.language,
+            source_language=source_language,
+            target_language=target_language,
         )
     texts = [text for pair in shown for text in (pair.source, *pair.references)]
     texts += [system.hypotheses[row] for system in systems for row in rows]
@@ -217,13 +218,7 @@ def _shown(hypotheses: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
     scores = [metric.score(row) for row in metric.statistics(hypotheses, [pair.references for pair in pairs])]
     order = sorted(range(len(pairs)), key=lambda row: scores[row])
     extremes = {*order[:EXTREMES], *order[-EXTREMES:]}
-    return sorted(extremes | set(_spread(len(pairs), SENTENCES - len(extremes))))
-
-
-def _spread(count: int, most: int) -> list[int]:
-    """Return up to `most` rows of `count`, evenly spaced."""
-    shown = min(most, count)
-    return [index * count // shown for index in range(shown)]
+    return sorted(extremes | set(evenly_spaced(range(len(pairs)), SENTENCES - len(extremes))))
 
 
 # Samples -------------------------------------------------------------------------------------------------------------

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from dragoman.corpora.corpus import read_test_set
 from dragoman.corpora.pairs import Pair
 from dragoman.errors import ConfigError, InputError
-from dragoman.evaluation.evaluate import corpus_metrics
+from dragoman.evaluation.evaluate import Evaluation, corpus_metrics
 from dragoman.evaluation.robustness import OTHER_LINES
 from dragoman.evaluation.significance import Comparisons, compare
 from dragoman.evaluation.slices import GROUP, read_ranks
@@ -35,111 +35,92 @@ from dragoman.workflows.reports import EvaluatedSystem, evaluated_run, write_eva
 from dragoman.workflows.unexpected_text import checked_pairs
 
 
-@dataclass(frozen=True)
-class EvaluatedTestSet:
-    """A test set, and its translations by one system and others."""
+def evaluate_requested(request: EvaluationRequest) -> Iterator[str]:
+    """Translate the test set, or read its translations; measure them and write them.
 
-    pairs: Sequence[Pair]
-    system: EvaluatedSystem
-    others: Sequence[EvaluatedSystem]
-    comparisons: Sequence[Comparisons]
+    Yields the text to print, then writes the page, so that nothing measured is lost if that fails.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `read_test_set`, `open_models` and `measure`, or the page cannot be
+            written.
+    """
+    console = Console(quiet=request.general.quiet)
+    measuring = _measure_options(request)
+    # With --hyp the first name may be that of a file: there is no RUN then.
+    no_run = request.hyp is not None and not os.path.isdir(request.run)
+    files = [Path(name) for name in ((request.run, *request.files) if no_run else request.files)]
+    if not files:
+        raise ConfigError(f"evaluate {request.run}: give a test set, the source and its references")
+    pairs = list(read_test_set(files))
+    models = None if no_run else open_models([request.run], compute=request.general)
+    run = None if models is None else models.first
+    measuring, lines = settle(measuring, run, [] if len(files) == 1 else files[1:])
+    for line in lines:
+        console.info(line)
+    if run is not None:
+        pairs = list(checked_pairs(pairs, files, request.run, run))
+    if request.hyp is not None:
+        system = _given(request.hyp, pairs, run, measuring)
+    else:
+        assert models is not None
+        search = models.translator(request.searching.search).search
+        quality = measure(models.first, pairs, search=search, options=measuring, console=console)
+        system = evaluated_run(models.first, quality)
+    if request.output is not None:
+        write_lines(request.output, system.hypotheses)
+    others = [_other(name, pairs, measuring, request, console) for name in request.against]
+    comparisons = _compare(system, others, pairs, measuring)
+    yield _shown(system.evaluation, comparisons, as_json=request.json)
+    if request.report is not None:
+        path = write_evaluation_report(Path(request.report), pairs, [system, *others], comparisons)
+        console.info(f"report: {path}")
 
 
-class QualityEvaluation:
-    """The evaluation of a test set, as a request asks for it."""
+def _shown(evaluation: Evaluation, comparisons: Sequence[Comparisons], *, as_json: bool) -> str:
+    if not as_json:
+        return "\n\n".join([evaluation.table(), *(columns(comparison.rows()) for comparison in comparisons)])
+    compared = {"comparisons": [comparison.to_json() for comparison in comparisons]} if comparisons else {}
+    return json.dumps({**evaluation.to_json(), **compared}, indent=2)
 
-    def __init__(self, request: EvaluationRequest) -> None:
-        self._request = request
-        self._console = Console(quiet=request.general.quiet)
 
-    def run(self) -> Iterator[str]:
-        """Evaluate; yields the text to print, then writes the page, so that nothing measured is lost if that fails.
+def _measure_options(request: EvaluationRequest) -> MeasureOptions:
+    """What the request asks for besides the scores of the whole test set.
 
-        Raises:
-            ConfigError, InputError, RunError: as for `evaluated`, or the page cannot be written.
-        """
-        evaluated = self.evaluated()
-        yield self._shown(evaluated)
-        if self._request.report is not None:
-            systems = [evaluated.system, *evaluated.others]
-            path = write_evaluation_report(Path(self._request.report), evaluated.pairs, systems, evaluated.comparisons)
-            self._console.info(f"report: {path}")
+    Raises:
+        InputError: the file of frequencies, or of another text, cannot be read, or the latter is empty.
+    """
+    slices, unusual = request.slices, request.unusual
+    return MeasureOptions(
+        slices=tuple(dict.fromkeys(slices.by or ("source-length",))),
+        group=slices.group or GROUP,
+        ranks=None if slices.frequencies is None else read_ranks(slices.frequencies),
+        without_unknown=slices.without_unknown,
+        robustness=unusual.robustness,
+        robustness_lines=() if unusual.robustness_lines is None else _other_lines(unusual.robustness_lines),
+        tokenizer=request.tokenizer,
+        language=request.language,
+        symbols=request.error_rates,
+    )
 
-    def evaluated(self) -> EvaluatedTestSet:
-        """Translate the test set, or read its translations; measure them and write them.
 
-        Raises:
-            ConfigError, InputError, RunError: as for `read_test_set`, `open_models` and `measure`.
-        """
-        request, console = self._request, self._console
-        measuring = self._measure_options()
-        # With --hyp the first name may be that of a file: there is no RUN then.
-        no_run = request.hyp is not None and not os.path.isdir(request.run)
-        files = [Path(name) for name in ((request.run, *request.files) if no_run else request.files)]
-        if not files:
-            raise ConfigError(f"evaluate {request.run}: give a test set, the source and its references")
-        pairs = list(read_test_set(files))
-        models = None if no_run else open_models([request.run], compute=request.general)
-        run = None if models is None else models.first
-        measuring, lines = settle(measuring, run, [] if len(files) == 1 else files[1:])
-        for line in lines:
-            console.info(line)
-        if run is not None:
-            pairs = list(checked_pairs(pairs, files, request.run, run))
-        if request.hyp is not None:
-            system = _given(request.hyp, pairs, run, measuring)
-        else:
-            assert models is not None
-            search = models.translator(request.searching.search).search
-            quality = measure(models.first, pairs, search=search, options=measuring, console=console)
-            system = evaluated_run(models.first, quality)
-        if request.output is not None:
-            write_lines(request.output, system.hypotheses)
-        others = [self._other(name, pairs, measuring) for name in request.against]
-        return EvaluatedTestSet(pairs, system, others, _compare(system, others, pairs, measuring))
-
-    def _shown(self, evaluated: EvaluatedTestSet) -> str:
-        evaluation, comparisons = evaluated.system.evaluation, evaluated.comparisons
-        if not self._request.json:
-            return "\n\n".join([evaluation.table(), *(columns(comparison.rows()) for comparison in comparisons)])
-        compared = {"comparisons": [comparison.to_json() for comparison in comparisons]} if comparisons else {}
-        return json.dumps({**evaluation.to_json(), **compared}, indent=2)
-
-    def _measure_options(self) -> MeasureOptions:
-        """What the request asks for besides the scores of the whole test set.
-
-        Raises:
-            InputError: the file of frequencies, or of another text, cannot be read, or the latter is empty.
-        """
-        request, slices, unusual = self._request, self._request.slices, self._request.unusual
-        return MeasureOptions(
-            slices=tuple(dict.fromkeys(slices.by or ("source-length",))),
-            group=slices.group or GROUP,
-            ranks=None if slices.frequencies is None else read_ranks(slices.frequencies),
-            without_unknown=slices.without_unknown,
-            robustness=unusual.robustness,
-            robustness_lines=() if unusual.robustness_lines is None else _other_lines(unusual.robustness_lines),
-            tokenizer=request.tokenizer,
-            language=request.language,
-            symbols=request.error_rates,
-        )
-
-    def _other(self, name: str, pairs: Sequence[Pair], measuring: MeasureOptions) -> EvaluatedSystem:
-        """The translations to compare with: by a run, or the lines of a file."""
-        if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
-            measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
-        if not os.path.isdir(name):
-            given = _given(name, pairs, None, measuring, warn=False)
-            references = [pair.target for pair in pairs]
-            warn_of_tokenised_text(given.hypotheses, references, tokenizer_for(measuring), name)
-            warn_of_decomposed_text(given.hypotheses, references, name)
-            return given
-        models = open_models([name], compute=self._request.general)
-        search = models.translator(self._request.searching.search).search
-        translated = translate(models.first, [pair.source for pair in pairs], search, self._console)
-        hypotheses = [translation.text for translation in translated]
-        evaluation = measure_given(hypotheses, pairs, None, measuring, warn=False)
-        return EvaluatedSystem(name, hypotheses, evaluation, models.first, translated)
+def _other(
+    name: str, pairs: Sequence[Pair], measuring: MeasureOptions, request: EvaluationRequest, console: Console
+) -> EvaluatedSystem:
+    """The translations to compare with: by a run, or the lines of a file."""
+    if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
+        measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
+    if not os.path.isdir(name):
+        given = _given(name, pairs, None, measuring, warn=False)
+        references = [pair.target for pair in pairs]
+        warn_of_tokenised_text(given.hypotheses, references, tokenizer_for(measuring), name)
+        warn_of_decomposed_text(given.hypotheses, references, name)
+        return given
+    models = open_models([name], compute=request.general)
+    search = models.translator(request.searching.search).search
+    translated = translate(models.first, [pair.source for pair in pairs], search, console)
+    hypotheses = [translation.text for translation in translated]
+    evaluation = measure_given(hypotheses, pairs, None, measuring, warn=False)
+    return EvaluatedSystem(name, hypotheses, evaluation, models.first, translated)
 
 
 def _given(

@@ -28,8 +28,7 @@ from dragoman.text.lines import not_found, replace_output, write_lines
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
-from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost, with_innermost
-from dragoman.text.segmentation.subwords import SubwordSegmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation, extended
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.training_steps import dropped_counts
 
@@ -75,12 +74,11 @@ def read_dev(dev: Corpora) -> list[Pair]:
 
 def hold_out_pairs(corpora: Corpora, longest: int) -> HeldOut:
     """Hold out a part of the training text as the dev set, of pairs with at most `longest` words a side."""
-    return hold_out(read_pairs(corpora), partial(_can_be_held_out, longest))
 
+    def usable(pair: Pair) -> bool:
+        return all(0 < len(line.split()) <= longest for line in (pair.source, pair.target))
 
-def _can_be_held_out(longest: int, pair: Pair) -> bool:
-    """Whether both sides have words, but not more than `longest`."""
-    return all(0 < len(line.split()) <= longest for line in (pair.source, pair.target))
+    return hold_out(read_pairs(corpora), usable)
 
 
 @dataclass(frozen=True)
@@ -179,17 +177,9 @@ def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tupl
         config.text.patterns,
     )
     return (
-        ProtectedSegmentation(_with_placeholders(source), items, source=True),
-        ProtectedSegmentation(_with_placeholders(target), items, source=False),
+        ProtectedSegmentation(extended(source, PLACEHOLDERS), items, source=True),
+        ProtectedSegmentation(extended(target, PLACEHOLDERS), items, source=False),
     )
-
-
-def _with_placeholders(segmentation: Segmentation) -> Segmentation:
-    """The segmentation with a segment for each placeholder."""
-    inner = innermost(segmentation)
-    if not isinstance(inner, SubwordSegmentation):
-        return segmentation
-    return with_innermost(segmentation, inner.extended(PLACEHOLDERS))
 
 
 def _formed_segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:

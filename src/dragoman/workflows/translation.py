@@ -7,6 +7,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from dragoman.corpora.reading import reading_corpora
@@ -52,8 +53,8 @@ def requested_translator(request: TranslationRequest, models: OpenedModels) -> T
         return translator
     from dragoman.runs.memories import open_memory
 
-    text, corpora = models.first.config.text, request.corpora
-    languages = [one for one in (text.source.language, text.target.language) if one is not None]
+    corpora = request.corpora
+    languages = [code for code in models.first.config.text.languages if code is not None]
     say = Console(quiet=request.general.quiet).info
     # The sides of a file with several languages are those of the run.
     with reading_corpora(
@@ -62,110 +63,106 @@ def requested_translator(request: TranslationRequest, models: OpenedModels) -> T
         return translator.with_options(memory=open_memory(request.kept.memory, models.first.source.formed))
 
 
-class TextTranslation:
-    """The translation of a text, as a request asks for it."""
+def translate_text(request: TranslationRequest) -> None:
+    """Translate the lines that a request names, and write the outputs.
 
-    def __init__(self, request: TranslationRequest) -> None:
-        self._request = request
+    Raises:
+        ConfigError, InputError, RunError: as for `open_models`, `Translator.with_options` and `translate_lines`.
+    """
+    translate, first = _opened(request)
+    count = truncated = again = empty = 0
+    quiet = request.general.quiet
+    with InputLines(request.files.input, "translate", quiet=quiet) as lines, Outputs(request) as outputs:
+        read = checked_lines(outputs.flushed_before(lines), request.files.input, request.runs[0], first)
+        for number, line in enumerate(translate(read, lines.paused)):
+            outputs.write(number, line.text, line.n_best)
+            count += len(line.sentences)
+            truncated += sum(not one.finished for one in line.sentences)
+            again += sum(one.searched_again for one in line.sentences)
+            empty += count_empty(line.sentences)
+    warn_of_searched_again(again, count)
+    warn_of_truncated(truncated, count)
+    warn_of_empty(empty, count)
 
-    def run(self) -> None:
-        """Translate the input and write the outputs.
 
-        Raises:
-            ConfigError, InputError, RunError: as for `open_models`, `Translator.with_options` and `translate_lines`.
-        """
-        translate, first = self._opened()
-        count = truncated = again = empty = 0
-        request, quiet = self._request, self._request.general.quiet
-        with InputLines(request.files.input, "translate", quiet=quiet) as lines, Outputs(request) as outputs:
-            read = checked_lines(outputs.flushed_before(lines), request.files.input, request.runs[0], first)
-            for number, line in enumerate(translate(read, lines.paused)):
-                outputs.write(number, line.text, line.n_best)
-                count += len(line.sentences)
-                truncated += sum(not one.finished for one in line.sentences)
-                again += sum(one.searched_again for one in line.sentences)
-                empty += count_empty(line.sentences)
-        warn_of_searched_again(again, count)
-        warn_of_truncated(truncated, count)
-        warn_of_empty(empty, count)
+def _opened(request: TranslationRequest) -> tuple[Callable[[Iterable[str], Paused], Iterator[TranslatedLine]], Run]:
+    """Open what the request names, all but its input and outputs.
 
-    def _opened(self) -> tuple[Callable[[Iterable[str], Paused], Iterator[TranslatedLine]], Run]:
-        """Open what the request names, all but its input and outputs.
+    Returns:
+        a function that translates lines, and the first run.
+    """
+    if request.files.paragraphs:  # it needs an extra: imported before a model or an output is opened
+        import dragoman.text.sentences  # noqa: F401
+    shortlist = not request.searching.no_shortlist
+    models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
+    translator = requested_translator(request, models)
+    if request.files.paragraphs:
+        language = models.first.config.text.source.language
+        return partial(_paragraphs, translator, language, request.files.chunk_size), models.first
+    choose = _chooser(request, models.first)
+    constraints = read_constraints(request.constraints.prefix, request.constraints.constraints)
+    constraints = None if constraints is None else with_first_read(constraints)
 
-        Returns:
-            a function that translates lines, and the first run.
-        """
-        request = self._request
-        if request.files.paragraphs:  # it needs an extra: imported before a model or an output is opened
-            import dragoman.text.sentences  # noqa: F401
-        shortlist = not request.searching.no_shortlist
-        models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
-        translator = requested_translator(request, models)
-        if request.files.paragraphs:
-            language = models.first.config.text.source.language
-            return lambda lines, paused: self._paragraphs(translator, language, lines, paused), models.first
-        choose = self._chooser(models.first)
-        constraints = read_constraints(request.constraints.prefix, request.constraints.constraints)
-        constraints = None if constraints is None else with_first_read(constraints)
+    def translate(lines: Iterable[str], paused: Paused) -> Iterator[TranslatedLine]:
+        for n_best in translator.translate_lines(
+            lines, request.files.nbest, constraints=constraints, read_ahead=request.files.chunk_size, paused=paused
+        ):
+            chosen = choose(n_best)
+            yield TranslatedLine(chosen[0].text, chosen, chosen[:1])
 
-        def translate(lines: Iterable[str], paused: Paused) -> Iterator[TranslatedLine]:
-            for n_best in translator.translate_lines(
-                lines, request.files.nbest, constraints=constraints, read_ahead=request.files.chunk_size, paused=paused
-            ):
-                chosen = choose(n_best)
-                yield TranslatedLine(chosen[0].text, chosen, chosen[:1])
+    return translate, models.first
 
-        return translate, models.first
 
-    def _paragraphs(
-        self, translator: Translator, language: str | None, lines: Iterable[str], paused: Paused
-    ) -> Iterator[TranslatedLine]:
-        """Translate lines of several sentences: each sentence alone, with the text between them unchanged."""
-        from dragoman.text.sentences import Span, replace_sentences, sentence_spans
+def _paragraphs(
+    translator: Translator, language: str | None, read_ahead: int | None, lines: Iterable[str], paused: Paused
+) -> Iterator[TranslatedLine]:
+    """Translate lines of several sentences: each sentence alone, with the text between them unchanged."""
+    from dragoman.text.sentences import Span, replace_sentences, sentence_spans
 
-        read: deque[tuple[str, list[Span]]] = deque()
+    read: deque[tuple[str, list[Span]]] = deque()
 
-        def sentences() -> Iterator[str]:
-            for line in lines:
-                spans = sentence_spans(line, language)
-                read.append((line, spans))
-                # A line without sentences has one empty one, so that its place in the output is not waited for.
-                yield from (line[slice(*span)] for span in spans) if spans else [""]
+    def sentences() -> Iterator[str]:
+        for line in lines:
+            spans = sentence_spans(line, language)
+            read.append((line, spans))
+            # A line without sentences has one empty one, so that its place in the output is not waited for.
+            yield from (line[slice(*span)] for span in spans) if spans else [""]
 
-        translated = translator.translate_lines(sentences(), read_ahead=self._request.files.chunk_size, paused=paused)
-        for [best] in translated:
-            line, spans = read.popleft()
-            own = [best, *(next(translated)[0] for _ in spans[1:])]
-            text = replace_sentences(line, spans, [one.text for one in own]) if spans else line
-            yield TranslatedLine(text, (), own)
+    translated = translator.translate_lines(sentences(), read_ahead=read_ahead, paused=paused)
+    for [best] in translated:
+        line, spans = read.popleft()
+        own = [best, *(next(translated)[0] for _ in spans[1:])]
+        text = replace_sentences(line, spans, [one.text for one in own]) if spans else line
+        yield TranslatedLine(text, (), own)
 
-    def _chooser(self, run: Run) -> Chooser:
-        """By score, or by expected utility."""
-        metric, drawing = self._request.searching.mbr, self._request.drawing
-        if metric is None:
-            return lambda translations: translations
-        from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
-        from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces
-        from dragoman.evaluation.tokenizers import WITHOUT_SPACES
-        from dragoman.text.scripts import is_unsegmented
-        from dragoman.workflows.evaluation import tokenizer_of
 
-        tokenizer = tokenizer_of(run.config)
-        utility = sentence_utility(metric, tokenizer)
-        alike = drawing.sample and not drawing.sampling.get("distinct")
-        warned = metric != "bleu" or tokenizer in WITHOUT_SPACES
+def _chooser(request: TranslationRequest, run: Run) -> Chooser:
+    """By score, or by expected utility."""
+    metric, drawing = request.searching.mbr, request.drawing
+    if metric is None:
+        return lambda translations: translations
+    from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
+    from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces
+    from dragoman.evaluation.tokenizers import WITHOUT_SPACES
+    from dragoman.text.scripts import is_unsegmented
+    from dragoman.workflows.evaluation import tokenizer_of
 
-        def choose(translations: Sequence[Translation]) -> Sequence[Translation]:
-            nonlocal warned
-            if not warned and is_unsegmented(translation.text for translation in translations):
-                warned = True
-                warn_of_lines_without_spaces("translations", f"BLEU with tokenizer {tokenizer}", "use --mbr chrf")
-            best = max(translation.log_probability for translation in translations)
-            weights = [1.0 if alike else math.exp(each.log_probability - best) for each in translations]
-            order = by_expected_utility([translation.text for translation in translations], weights, utility)
-            return [translations[index] for index in order]
+    tokenizer = tokenizer_of(run.config)
+    utility = sentence_utility(metric, tokenizer)
+    alike = drawing.sample and not drawing.sampling.get("distinct")
+    warned = metric != "bleu" or tokenizer in WITHOUT_SPACES
 
-        return choose
+    def choose(translations: Sequence[Translation]) -> Sequence[Translation]:
+        nonlocal warned
+        if not warned and is_unsegmented(translation.text for translation in translations):
+            warned = True
+            warn_of_lines_without_spaces("translations", f"BLEU with tokenizer {tokenizer}", "use --mbr chrf")
+        best = max(translation.log_probability for translation in translations)
+        weights = [1.0 if alike else math.exp(each.log_probability - best) for each in translations]
+        order = by_expected_utility([translation.text for translation in translations], weights, utility)
+        return [translations[index] for index in order]
+
+    return choose
 
 
 def warn_of_searched_again(again: int, count: int) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from dragoman.text.items import NAMES, NO_QUOTATION, PLACEHOLDERS, Items, Masked, Quotation
 from dragoman.text.segmentation.base import NONE, Entries, Segmentation, Segments
 from dragoman.text.segmentation.normal_form import NormalisedSegmentation, in_raw_line
+from dragoman.text.segmentation.subwords import SubwordSegmentation
 
 _NAME_OF = dict(zip(PLACEHOLDERS, NAMES, strict=True))
 _PLACEHOLDER_OF = dict(zip(NAMES, PLACEHOLDERS, strict=True))
@@ -87,14 +88,14 @@ def innermost(segmentation: Segmentation) -> Segmentation:
     return segmentation
 
 
-def with_innermost(segmentation: Segmentation, inner: Segmentation) -> Segmentation:
-    """The segmentation with another innermost one."""
+def extended(segmentation: Segmentation, segments: Sequence[str]) -> Segmentation:
+    """The segmentation with more segments, if it is one into subwords; other ones do not change."""
     if isinstance(segmentation, ProtectedSegmentation):
-        changed = with_innermost(segmentation.inner, inner)
-        return ProtectedSegmentation(changed, segmentation.items, source=segmentation.source)
+        inner = extended(segmentation.inner, segments)
+        return ProtectedSegmentation(inner, segmentation.items, source=segmentation.source)
     if isinstance(segmentation, NormalisedSegmentation):
-        return NormalisedSegmentation(inner, segmentation.form)
-    return inner
+        return NormalisedSegmentation(extended(segmentation.inner, segments), segmentation.form)
+    return segmentation.extended(segments) if isinstance(segmentation, SubwordSegmentation) else segmentation
 
 
 def knowing(segmentation: Segmentation, sources: Callable[[], Iterable[str]]) -> Segmentation:
