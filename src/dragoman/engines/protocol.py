@@ -158,7 +158,7 @@ class ThreadedEngine(Protocol):
 
 
 def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:
-    """Stop a search or a score at once when a model returns NaN.
+    """Stop a search or a score at once when a model returns NaN among log-probabilities of any shape.
 
     Raises:
         RunError: some log-probability is NaN.

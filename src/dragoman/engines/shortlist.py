@@ -57,7 +57,7 @@ class BatchShortlist(NamedTuple):
     """Whether each sentence has a shortlist of its own."""
 
     def select(self, sentences: NDArray[np.int64]) -> BatchShortlist:
-        """The shortlist of the sentences with these indices; the words are unchanged."""
+        """The shortlist of the sentences with these indices [B]; the words are unchanged."""
         if not self.differs:
             return self
         return self._replace(biases={name: bias[sentences] for name, bias in self.biases.items()})
@@ -260,7 +260,7 @@ def _is_within(numbers: NDArray[Any], highest: int) -> bool:
 
 
 def other_words(always: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
-    """The words of a vocabulary that are not on every shortlist, ascending."""
+    """The words of a vocabulary of `size` V that are not on every shortlist, ascending: [A] -> [V - A]."""
     others = np.ones(size, np.bool_)
     others[always] = False
     return np.flatnonzero(others)

@@ -204,7 +204,7 @@ def _with_directions(part: Array, dimensions: int) -> Array:
 
 
 def _order(size: int, gates: tuple[int, ...]) -> NDArray[np.int64]:
-    """Row indices that put blocks of `size` rows into the given order."""
+    """Row indices [len(gates) * size] that put blocks of `size` rows into the given order."""
     return np.concatenate([np.arange(size) + gate * size for gate in gates])
 
 

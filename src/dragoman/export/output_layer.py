@@ -134,7 +134,7 @@ def logits_of(g: Graph, output: OutputLayer, matrix: Array, readout: Value, shor
 
 
 def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:
-    """The bias of `words` words padded to whole chunks with -inf; None if there is nothing to add."""
+    """The bias [words] padded to whole chunks with -inf; None if there is nothing to add."""
     if bias is None and words % CHUNK == 0:
         return None
     return in_chunks(np.zeros(words, np.float32) if bias is None else bias, -np.inf)

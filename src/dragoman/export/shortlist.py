@@ -112,7 +112,7 @@ def shortlist_of(
 
 
 def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputColumns:
-    """Return the output layer of these words, as `engines/shortlist.py` passes it to the step graph."""
+    """Return the output layer of these words [U], as `engines/shortlist.py` passes it to the step graph."""
     weight = array(model.output.weight)[words]
     bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:

@@ -49,6 +49,7 @@ def project(vectors: NDArray[np.float32], method: ReductionMethod, *, seed: int 
 
 
 def _principal(vectors: NDArray[np.float32]) -> Projection:
+    """Onto the two principal components of N vectors, [N, n] -> [N, 2]."""
     pca = PCA(2, svd_solver="full")
     coordinates = pca.fit_transform(vectors.astype(np.float64))
     first, second = (
@@ -59,6 +60,7 @@ def _principal(vectors: NDArray[np.float32]) -> Projection:
 
 
 def _neighbourhoods(vectors: NDArray[np.float32], seed: int) -> Projection:
+    """By t-SNE of the first principal components, [N, n] -> [N, 2]."""
     fewer = min(PCA_FIRST, len(vectors), vectors.shape[1])
     reduced = PCA(fewer, svd_solver="full").fit_transform(vectors.astype(np.float64))
     perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)

@@ -114,6 +114,7 @@ def _encoded(
     lines: Sequence[LabelledText],
     encode: Callable[[TranslationModel, NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]],
 ) -> Points:
+    """The vectors of the lines that have segments; `encode` makes those of a batch, ids [B, S] -> [B, n]."""
     model = run.model()
     sources = [run.source.encode(line.text).ids for line in lines]
     if unknown := sum(bool(ids) and set(ids) == {UNK} for ids in sources):
@@ -133,6 +134,7 @@ def _encoded(
 
 
 def _points(lines: Sequence[LabelledText], vectors: Sequence[NDArray[np.float32] | None]) -> Points:
+    """The points of the lines that have a vector, [n] each."""
     known = [(line, vector) for line, vector in zip(lines, vectors, strict=True) if vector is not None]
     stacked = np.stack([vector for _, vector in known]) if known else np.zeros((0, 0), np.float32)
     return Points([line for line, _ in known], stacked, len(lines) - len(known))

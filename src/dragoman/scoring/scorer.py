@@ -255,6 +255,7 @@ def _score_shared(engine: SharedSourceEngine, state: object, batch: list[GivenTa
 def _weights_between(
     pair: _EncodedPair, attention: NDArray[np.float32] | None, shift: int, unit: AlignmentUnit
 ) -> WordWeights | None:
+    """Weights between units from those of segments, [T + 1, S or S + 1]; None without them."""
     if attention is None:
         return None
     segments = len(pair.source_line.pieces)

@@ -253,7 +253,7 @@ def step_engine(
 def _first_beam(
     engine: Engine, source: NDArray[np.int64], source_lengths: NDArray[np.int64], constraints: BatchConstraints
 ) -> Beam:
-    """One empty hypothesis for each sentence."""
+    """One empty hypothesis for each of the B sentences `source` [B, S]."""
     sentences = np.arange(len(source), dtype=np.int64)
     return Beam(
         length=0,
@@ -374,7 +374,8 @@ def _stops(
 def _advance(
     beam: Beam, candidates: Candidates, lives: NDArray[np.bool_], stops: NDArray[np.bool_], state: object
 ) -> Beam:
-    """The beam of the next step: the candidates that stay alive, without the sentences that have stopped."""
+    """The beam of the next step: the candidates that stay alive, `lives` [B, C], without the sentences that have
+    stopped, `stops` [B]."""
     sentences = beam.sentences
     if stops.any():
         lives, sentences = lives & ~stops[:, None], sentences[~stops]

@@ -91,8 +91,8 @@ class Translation:
 
     @property
     def segment_attention(self) -> NDArray[np.float32] | None:
-        """`attention` without the rows that belong to no segment: row t belongs to segment t. The last row is that of
-        EOS, unless the model attends after reading a word (`attention_shift` 1): then EOS has none.
+        """`attention` without the rows that belong to no segment, [T or T + 1, S]: row t belongs to segment t. The last
+        row is that of EOS, unless the model attends after reading a word (`attention_shift` 1): then EOS has none.
         """
         return None if self.attention is None else self.attention[self.attention_shift :]
 

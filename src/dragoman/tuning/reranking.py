@@ -27,7 +27,7 @@ def rerank(lists: Iterable[Sequence[NBestEntry]], criterion: Criterion) -> Itera
 
 
 def by_total(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
-    """The totals in the list."""
+    """The totals of the K entries in the list, [K]."""
     return np.array([entry.total for entry in entries])
 
 
