@@ -16,7 +16,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -98,6 +98,24 @@ def read_regular(path: str | Path) -> bytes:
     """
     with open_regular(path) as file:
         return file.read()
+
+
+class Stamp(NamedTuple):
+    """What changes with a file."""
+
+    inode: int
+    modified: int
+    """In nanoseconds."""
+    size: int
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What changes with a file; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return Stamp(status.st_ino, status.st_mtime_ns, status.st_size)
 
 
 def sha256_of(path: str | Path) -> str:

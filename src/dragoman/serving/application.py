@@ -82,13 +82,8 @@ def create_app(
 
 
 def _routes(service: Service) -> list[Route]:
-    libretranslate, native, deepl, files = (
-        LibreTranslate(service),
-        Native(service),
-        DeepL(service),
-        FileRoutes(service),
-    )
-    documents, corrections = Documents(service), CorrectionRoutes(service)
+    libretranslate, native, deepl = LibreTranslate(service), Native(service), DeepL(service)
+    files, documents, corrections = FileRoutes(service), Documents(service), CorrectionRoutes(service)
 
     async def health(request: Request) -> Response:
         return json_response({"status": "ok"})

@@ -140,14 +140,10 @@ class FileRoutes:
         return attachment(kept.name, kept.content)
 
     def _keep(self, key: str, content: bytes) -> None:
-        now = time.monotonic()
+        now, most = time.monotonic(), self._service.settings.file_bytes
         self._kept[key] = _Kept(key.partition(".")[2], content, now + KEPT_SECONDS)
         while self._kept and (
             next(iter(self._kept.values())).until < now
-            or (len(self._kept) > 1 and sum(len(one.content) for one in self._kept.values()) > self._limit)
+            or (len(self._kept) > 1 and sum(len(one.content) for one in self._kept.values()) > most)
         ):
             self._kept.popitem(last=False)
-
-    @property
-    def _limit(self) -> int:
-        return self._service.settings.file_bytes

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from dragoman.errors import InputError
 from dragoman.serving.logs import event
+from dragoman.stored_files import stamp_of
 from dragoman.text.lines import read_lines
 
 REFRESH_SECONDS = 2.0
@@ -62,7 +63,7 @@ class KeyFile:
             InputError: as `read_keys`.
         """
         self._path = Path(path)
-        self._fingerprint = self._look()
+        self._stamp = stamp_of(self._path)
         self.keys: Mapping[str, KeyRights] = read_keys(path)
         """As they were last read."""
 
@@ -71,10 +72,10 @@ class KeyFile:
 
         Where the file is gone or damaged, the log says so once, and the keys stay as they were.
         """
-        now = self._look()
-        if now == self._fingerprint:
+        now = stamp_of(self._path)
+        if now == self._stamp:
             return False
-        self._fingerprint = now
+        self._stamp = now
         try:
             self.keys = read_keys(self._path)
         except InputError as error:
@@ -89,11 +90,3 @@ class KeyFile:
             await asyncio.sleep(REFRESH_SECONDS)
             if await asyncio.to_thread(self.refresh):
                 on_change(self.keys)
-
-    def _look(self) -> tuple[int, int, int] | None:
-        """Changes with the file; None where there is none."""
-        try:
-            status = self._path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino

@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import cast
@@ -23,8 +22,8 @@ from dragoman.learning.checks import RefusedCorrection
 from dragoman.learning.learner import BLOCK, Learner
 from dragoman.model.weights import packed_weights, weights_of
 from dragoman.serving.learning_messages import LearnerCommand, LearnerReply
-from dragoman.serving.worker import read, write
-from dragoman.systems import DeviceName
+from dragoman.serving.worker import fault_of, read, write
+from dragoman.systems import ENDING_SIGNALS, DeviceName
 from dragoman.text.raw_lines import as_read
 
 THREADS = 1
@@ -34,9 +33,8 @@ SECONDS = 2.0
 
 def main() -> None:
     """Learn until the server closes the input."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in ENDING_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     run, folder, device = sys.argv[1:4]
     try:
         with Learner(run, folder, device=cast("DeviceName", device), threads=THREADS, later=True) as learner:
@@ -46,8 +44,7 @@ def main() -> None:
     except DragomanError as error:
         _send(LearnerReply(error=str(error)))
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        _send(LearnerReply(error=" ".join([type(error).__name__, *(f"{one.filename}:{one.lineno}" for one in frames)])))
+        _send(LearnerReply(error=fault_of(error)))
 
 
 _sending = threading.Lock()

@@ -13,7 +13,7 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +30,7 @@ from dragoman.scoring.scorer import Scorer
 from dragoman.serving.logs import event
 from dragoman.serving.responses import Refusal
 from dragoman.serving.scheduler import Lane
+from dragoman.stored_files import stamp_of
 from dragoman.systems import DeviceName
 from dragoman.text.languages import base_language, language_code
 from dragoman.translation.options import TranslationOptions
@@ -85,12 +86,12 @@ class ServedFolder:
 
     def fingerprint(self) -> object:
         """A value that changes when the model is replaced."""
-        return tuple(_stamp(path) for path in (self.path / MANIFEST, self.path / CONFIG, RunFolder(self.path).weights))
+        return tuple(map(stamp_of, (self.path / MANIFEST, self.path / CONFIG, RunFolder(self.path).weights)))
 
     def bytes(self) -> int:
         """The size of the files of the model."""
         names = (ENCODER, STEP, SHORTLIST) if is_export(self.path) else (RunFolder(self.path).weights.name,)
-        return sum(stamp[2] for stamp in map(_stamp, (self.path / name for name in names)) if stamp)
+        return sum(stamp.size for stamp in map(stamp_of, (self.path / name for name in names)) if stamp)
 
 
 NAMED = re.compile(r"(?P<source>[A-Za-z][A-Za-z0-9_-]*):(?P<target>[A-Za-z][A-Za-z0-9_-]*)=(?P<path>.+)")
@@ -104,14 +105,6 @@ def _read_config(path: Path) -> Config:
     if importlib.util.find_spec("torch") is None:
         raise ModuleNotFoundError("a run folder needs torch", name="torch")
     return RunFolder.open(path).load_config()
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 @dataclass(eq=False)
@@ -322,15 +315,12 @@ class Models:
         """Drop the models that have not been used for longest until there is room for another."""
         if self._budget is None:
             return
-        for slot in self._least_recent():
+        loaded = [slot for slot in self._slots.values() if slot.model is not None]
+        for slot in sorted(loaded, key=lambda slot: slot.last_used):
             if sum(model.bytes for model in self.loaded) + wanted.folder.bytes() <= self._budget:
                 return
             slot.model = None
             event("model unloaded", model=str(slot.folder.pair))
-
-    def _least_recent(self) -> Iterator[_ModelSlot]:
-        loaded = [slot for slot in self._slots.values() if slot.model is not None]
-        yield from sorted(loaded, key=lambda slot: slot.last_used)
 
     def _open(self, folder: ServedFolder) -> LoadedModel:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later

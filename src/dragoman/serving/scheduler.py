@@ -151,15 +151,14 @@ class Scheduler:
             self._jobs.pop(job, None)
 
     def refusal(self) -> Refusal | None:
-        """What a request is answered that comes now, if too many sentences wait."""
+        """What a request is answered that comes now, if too many sentences wait.
+
+        It is to come again, after 1 to 60 seconds, when about half of what waits now has been computed.
+        """
         if self._counted < self._max_waiting:
             return None
-        return Refusal(503, "The server is busy; try again later", retry_after=self.retry_after())
-
-    def retry_after(self) -> int:
-        """Seconds until about half of what waits now has been computed; from 1 to 60."""
         seconds = self.waiting * self._seconds_per_sentence / self._threads / 2
-        return min(max(math.ceil(seconds), 1), 60)
+        return Refusal(503, "The server is busy; try again later", retry_after=min(max(math.ceil(seconds), 1), 60))
 
     def close(self) -> None:
         """Let the threads end; sentences that wait are dropped."""

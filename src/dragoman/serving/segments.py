@@ -29,7 +29,7 @@ from dragoman.documents.segments import (
     read_finished,
 )
 from dragoman.scoring.scorer import ScoredPair, Scorer
-from dragoman.serving.files import DETECTED_CHARACTERS, attachment, kind_of, translated_name
+from dragoman.serving.files import DETECTED_CHARACTERS, FileRequest, attachment, kind_of, translated_name
 from dragoman.serving.models import LoadedModel
 from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of
 from dragoman.serving.responses import Refusal, invalid, json_response, wrong_field
@@ -42,12 +42,8 @@ Place = Annotated[int, Meta(ge=0)]
 ENDINGS = {"xliff": ".xlf", "tmx": ".tmx"}
 
 
-class DocumentRequest(Struct):
+class DocumentRequest(FileRequest):
     """The fields beside a file."""
-
-    source: NonEmpty
-    target: NonEmpty
-    api_key: str | None = None
 
 
 class DocumentSegment(Struct, omit_defaults=True):

@@ -188,23 +188,20 @@ class Service:
         Raises:
             Refusal: one is not served, or there is no model for the two.
         """
-        return self._pair(self._language(source), self._language(target))
-
-    def _language(self, code: str) -> str:
-        model = self.models.find(code)
-        if model is None:
-            raise Refusal(400, f"{code[:20]} is not supported")
-        return model
-
-    def _pair(self, source: str, target: str) -> LanguagePair:
-        pair = LanguagePair(source, target)
-        if source != target and pair not in self.models.pairs:
+        pair = LanguagePair(self._language(source), self._language(target))
+        if pair.source != pair.target and pair not in self.models.pairs:
             raise Refusal(
                 400,
-                f"{language_name(target)} ({target}) is not available as a target language from "
-                f"{language_name(source)} ({source})",
+                f"{language_name(pair.target)} ({pair.target}) is not available as a target language from "
+                f"{language_name(pair.source)} ({pair.source})",
             )
         return pair
+
+    def _language(self, code: str) -> str:
+        language = self.models.find(code)
+        if language is None:
+            raise Refusal(400, f"{code[:20]} is not supported")
+        return language
 
 
 def _whole(text: str, spans: list[Span], memory: Memory) -> list[Span]:

@@ -21,6 +21,7 @@ from dragoman.documents.markup import markup_sentences, sentences_of, translated
 from dragoman.documents.segments import file_segments, finished_file, pairs_file, read_finished
 from dragoman.errors import InputError
 from dragoman.serving.forms import read_form, require_few_values
+from dragoman.systems import ENDING_SIGNALS
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -83,9 +84,8 @@ def arguments_type(function: Callable[..., Any]) -> Any:
 def main() -> None:
     """Answer calls until the server closes the input."""
     # The server decides when its workers end: what it has begun goes on after a signal to all of its processes.
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in ENDING_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     _limit_memory()
     write(sys.stdout.buffer, READY)
     while (call := read(sys.stdin.buffer)) is not None:
@@ -109,8 +109,13 @@ def _answer(call: bytes) -> Reply:
     except MemoryError:
         return Reply(refusal=f"reading it takes more than {MEMORY >> 20} MB of memory")
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        return Reply(error=" ".join([type(error).__name__, *(f"{one.filename}:{one.lineno}" for one in frames)]))
+        return Reply(error=fault_of(error))
+
+
+def fault_of(error: Exception) -> str:
+    """The type of an exception and where it was raised; its message may repeat what a client has sent."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " ".join([type(error).__name__, *(f"{one.filename}:{one.lineno}" for one in frames)])
 
 
 def _limit_time(seconds: float) -> None:
