@@ -167,12 +167,19 @@ def main_claims(
     rows = []
     for number, headline in enumerate(headlines, 1):
         deciding = [results.claim(name) for name in headline["claims"]]
-        reported = [results.claim(name) for name in headline.get("reported", ())]
-        effects = [effects_of(results, name) for name in headline["claims"]]
-        cells = ["; ".join(cell or "-" for cell in column) for column in zip(*effects, strict=True)]
-        cells = ["" if set(cell) <= set("-; ") else cell for cell in cells]
-        if any(reported):
-            cells[1] += f" ({points}: {'; '.join(differences(claim) for claim in reported if claim)})"
+        reported = [effects_of(results, name) for name in headline.get("reported", ())]
+        effects = [effect for name in headline["claims"] for effect in effects_of(results, name)]
+        parts = headline.get("parts", [""])
+        if language == "korean":
+            parts = headline.get("korean parts", parts)
+        columns = zip(*effects, strict=True)
+        cells = [
+            "; ".join(f"{part}: {one}".removeprefix(": ") for part, one in zip(parts, column, strict=True) if one)
+            for column in columns
+        ]
+        beside = [ours for claim in reported for _, ours in claim if ours]
+        if beside:
+            cells[1] += f" ({points}: {'; '.join(beside)})"
         rows.append([str(number), headline[language], *cells, verdict_of(deciding), size_of(deciding)])
     return rows
 
@@ -296,7 +303,9 @@ def claims(results: Results) -> tuple[str, str]:
             verdicts[verdict.split(":")[0]] += 1
             if verdict != NOT_RUN:
                 place = f"{result['paper']}, {claim['where']}"
-                rows.append([claim["claim"], place, *effects_of(results, f"{name}/{key}"), verdict, size_of([claim])])
+                paper, ours = zip(*effects_of(results, f"{name}/{key}"), strict=True)
+                effects = ["; ".join(one or "-" for one in paper) if any(paper) else "", "; ".join(filter(None, ours))]
+                rows.append([claim["claim"], place, *effects, verdict, size_of([claim])])
     missing = [one for one in results.experiments.values() if one.name not in results.found]
     verdicts[NOT_RUN] += sum(len(one.claims) for one in missing)
     left = [f"{one.name} ({len(one.claims)})" for one in missing if one.claims]
@@ -362,12 +371,12 @@ def size_of(tested: Iterable[Mapping[str, Any] | None]) -> str:
     return "as large" if min(shares) >= HALF else "smaller" if min(shares) > 0 else "opposite"
 
 
-def effects_of(results: Results, name: str) -> tuple[str, str]:
-    """The paper's differences and ours of a claim's comparisons."""
+def effects_of(results: Results, name: str) -> list[tuple[str, str]]:
+    """The paper's difference and ours of each comparison of a claim; "" where a value is missing."""
     experiment, claim = results.experiments[name.partition("/")[0]], results.claim(name)
     expected = experiment.claims[name.partition("/")[2]].expect
-    known = [paper_difference(experiment, text) for text in expected]
-    return "; ".join(one or "-" for one in known) if any(known) else "", differences(claim)
+    ours = differences(claim) if claim else [""] * len(expected)
+    return [(paper_difference(experiment, text), own) for text, own in zip(expected, ours, strict=True)]
 
 
 def paper_difference(experiment: Experiment, text: str) -> str:
@@ -383,15 +392,14 @@ def paper_difference(experiment: Experiment, text: str) -> str:
     return signed(total)
 
 
-def differences(claim: Mapping[str, Any] | None) -> str:
-    """Our difference of each comparison of a claim; with its interval, where there is more than one seed."""
+def differences(claim: Mapping[str, Any]) -> list[str]:
+    """Our difference of each comparison of a claim, with its interval where there is more than one seed."""
     shown = []
-    for comparison in claim["comparisons"] if claim else ():
+    for comparison in claim["comparisons"]:
         low, high = comparison["interval"]
-        several = len(comparison["values"]) > 1
-        if comparison["values"]:
-            shown.append(signed(comparison["mean"]) + (f" ({signed(low)} to {signed(high)})" if several else ""))
-    return "; ".join(shown)
+        interval = f" ({signed(low)} to {signed(high)})" if len(comparison["values"]) > 1 else ""
+        shown.append(signed(comparison["mean"]) + interval if comparison["values"] else "")
+    return shown
 
 
 def signed(value: float) -> str:

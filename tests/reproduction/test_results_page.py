@@ -107,6 +107,9 @@ def test_each_main_claim_has_claims_of_experiments_that_exist(program: ModuleTyp
     for headline in headlines:
         for name in (*headline["claims"], *headline.get("reported", ())):
             assert results.claim(name) is None
+        comparisons = sum(len(program.effects_of(results, name)) for name in headline["claims"])
+        for parts in ("parts", "korean parts"):
+            assert len(headline.get(parts, [""] * comparisons)) == comparisons
     with pytest.raises(ConfigError, match="no claim named luong2015-table1/nothing"):
         results.claim("luong2015-table1/nothing")
 
@@ -127,7 +130,12 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     (tmp_path / "luong2015-table1" / "figure-5.svg").touch()
     pages = program.pages(tmp_path, tmp_path / "second")
     first, page = pages[program.PAGE], pages[program.PAGE.with_suffix("") / "luong2015.md"]
-    assert _row(first, "2 ")[2:] == ["+4.42; +1.3", "-; +1.3", "not decided: rows are missing", "as large"]
+    assert _row(first, "2 ")[2:] == [
+        "Sutskever +4.42; Luong +1.3",
+        "Luong +1.3",
+        "not decided: rows are missing",
+        "as large",
+    ]
     assert _row(first, "10 ")[3:] == ["", "not run yet", ""]
     assert _row(first, "reversing the source sentence improves")[2:5] == ["+1.3", "+1.3", "not decided: 1 seed"]
     assert _row(page, "base")[1:4] == ["1", "10.60", "10.6"]
