@@ -131,8 +131,8 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     pages = program.pages(tmp_path, tmp_path / "second")
     first, page = pages[program.PAGE], pages[program.PAGE.with_suffix("") / "luong2015.md"]
     assert _row(first, "2 ")[2:] == [
-        "Sutskever +4.42; Luong +1.3",
-        "Luong +1.3",
+        "Sutskever: +4.42; Luong: +1.3",
+        "Luong: +1.3",
         "not decided: rows are missing",
         "as large",
     ]
