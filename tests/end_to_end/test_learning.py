@@ -157,6 +157,16 @@ def test_what_is_taken_back_is_told_again(
             True, True, False]  # fmt: skip
 
 
+def test_what_is_not_learnt_yet_is_listed_at_once(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    learn_all(run_folder, tmp_path / "learned", PAIRS)
+    (tmp_path / "learned" / module.WEIGHTS).unlink()
+    monkeypatch.setattr(module, "learn_pair", lambda *_: pytest.fail("a list needs no weights"))
+    assert main(["learn", str(run_folder), "--learned", str(tmp_path / "learned"), "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(PAIRS)
+
+
 def test_what_is_no_correction_is_refused(run_folder: Path, tmp_path: Path) -> None:
     with learner(run_folder, tmp_path / "learned") as one:
         before = bits(one)

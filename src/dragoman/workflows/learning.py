@@ -49,9 +49,11 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
         )
     if not pairs and not Path(folder).is_dir():
         raise InputError(f"{folder}: does not exist; learn with --pairs first, or name the folder with --learned")
+    only_lists = not pairs and wanted.undo is None and request.result.out is None
     with Learner(
         base.path,
         folder,
+        later=only_lists,
         tokenizer=tokenizer_of(base.load_config()),
         device=request.general.device,
         threads=request.general.threads,
