@@ -226,6 +226,12 @@ def test_one_name_means_one_thing_in_every_verb() -> None:
         assert len(kinds[option]) == 1, (option, kinds[option])
 
 
+@pytest.mark.parametrize("words", [["-o", ""], ["--output="], [""]])
+def test_an_empty_argument_is_refused(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main(["align", "run", *words]) == 2
+    assert "an argument is empty, perhaps from an unset variable of the shell" in capsys.readouterr().err
+
+
 def test_an_argument_with_a_nul_character_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["align", "run", "-o", "a\0b"]) == 2
     assert capsys.readouterr().err == "dragoman: error: an argument has a NUL character; remove it\n"

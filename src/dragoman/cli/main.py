@@ -10,6 +10,7 @@ import importlib
 import logging
 import os
 import platform
+import re
 import signal
 import sys
 import threading
@@ -182,6 +183,10 @@ KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"
 The shapes of text vary so much that few recur soon."""
 
 
+_EMPTY = re.compile(r"(?:--[\w-]+=)?")
+"""An empty argument, or an option with an empty value."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     with standard_streams():
@@ -214,6 +219,8 @@ def _ended(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> None:
     if any("\0" in word for word in arguments):  # only a caller in Python can give one; no file has such a name
         raise ConfigError("an argument has a NUL character; remove it")
+    if any(_EMPTY.fullmatch(word) for word in arguments):  # as a path it would be the current folder
+        raise ConfigError("an argument is empty, perhaps from an unset variable of the shell; give it a value")
     if not arguments or arguments[0].startswith("-"):
         _general_parser().parse(arguments or ["--help"])
         return
