@@ -74,8 +74,8 @@ def test_rows_are_the_stored_lines(store: Store, source_eos: bool) -> None:
         assert batch.source.shape == (len(batch), batch.source_lengths.max())
         assert batch.target.shape == (len(batch), batch.target_lengths.max())
         for row, index in enumerate(batch.indices.tolist()):
-            source = store.source_ids(index) + [EOS] * source_eos
-            target = [*store.target_ids(index), EOS]
+            source = store.source.line(index) + [EOS] * source_eos
+            target = [*store.target.line(index), EOS]
             assert batch.source_lengths[row] == len(source)
             assert batch.target_lengths[row] == len(target)
             assert batch.source[row].tolist() == source + [PAD] * (batch.source.shape[1] - len(source))
@@ -189,7 +189,7 @@ def test_sorted_batches_hold_every_pair_once(store: Store) -> None:
     lengths = np.concatenate([batch.target_lengths for batch in made])
     assert (np.diff(lengths) >= 0).all()
     for batch in made:
-        assert batch.source[0, : batch.source_lengths[0]].tolist() == store.source_ids(int(batch.indices[0]))
+        assert batch.source[0, : batch.source_lengths[0]].tolist() == store.source.line(int(batch.indices[0]))
 
 
 @given(

@@ -79,7 +79,7 @@ def kind(before: tuple[str, str], after: tuple[str, str]) -> str | None:
 def test_pairs_are_changed_as_often_as_wanted_and_differently_in_each_epoch(corpus: PreparedCorpus) -> None:
     made, store = batches(corpus), corpus.store
     plain = {
-        row: (corpus.source.decode(store.source_ids(row)), corpus.target.decode(store.target_ids(row)))
+        row: (corpus.source.decode(store.source.line(row)), corpus.target.decode(store.target.line(row)))
         for row in range(len(store))
     }
     changes = []
@@ -115,7 +115,7 @@ def test_a_changed_pair_has_no_links(corpus: PreparedCorpus) -> None:
         for row, index in enumerate(batch.indices.tolist()):
             source = batch.source[row, : batch.source_lengths[row] - 1].tolist()
             target = batch.target[row, : batch.target_lengths[row] - 1].tolist()
-            same = (source, target) == (corpus.store.source_ids(index), corpus.store.target_ids(index))
+            same = (source, target) == (corpus.store.source.line(index), corpus.store.target.line(index))
             assert (row in linked) == same
 
 
@@ -172,7 +172,7 @@ def test_with_case_marks_the_target_keeps_its_segments_between_marks(tmp_path: P
         for batch in epoch(batches(corpus, ChangesConfig(**{name: 0.9}))):
             for row, index in enumerate(batch.indices.tolist()):
                 ids = batch.target[row, : batch.target_lengths[row] - 1].tolist()
-                pieces, plain = corpus.target.vocabulary.pieces(ids), corpus.store.target_ids(index)
+                pieces, plain = corpus.target.vocabulary.pieces(ids), corpus.store.target.line(index)
                 if ids != plain:
                     expected = corpus.target.vocabulary.pieces(plain)
                     assert pieces == [marks[0], *expected, *marks[1:]]

@@ -61,7 +61,7 @@ def copy(prepared: tuple[Path, PreparedCorpus], tmp_path: Path) -> Callable[[], 
 def read_all(store: Store) -> list[Any]:
     """Everything in a store."""
     assert store.links is not None
-    rows = [(store.source_ids(row), store.target_ids(row), store.links.of(row)) for row in range(len(store))]
+    rows = [(store.source.line(row), store.target.line(row), store.links.of(row)) for row in range(len(store))]
     return [rows, store.left_out, store.vocabularies]
 
 
@@ -147,9 +147,9 @@ def test_the_message_names_file_and_bytes(copy: Callable[[], Store], tmp_path: P
     path = tmp_path / "store" / "target.ids"
     alter(path, 3)
     store = copy()  # opening reads no ids
-    assert store.source_ids(0)
+    assert store.source.line(0)
     with pytest.raises(RunError) as caught:
-        store.target_ids(0)
+        store.target.line(0)
     assert str(caught.value) == (
         f"{path}: is damaged: the SHA-256 of bytes 0 to {path.stat().st_size} differs from that in meta.json; "
         "take the file from a copy of the run folder, or train again with --overwrite"
@@ -184,7 +184,7 @@ def test_blocks_are_verified_when_first_read_and_once(tmp_path: Path, monkeypatc
     monkeypatch.setattr(BlockVerifier, "_verify", counting)
     store = Store.open(tmp_path / "store", prepared.vocabularies)
     assert verified == []
-    store.source_ids(399)
+    store.source.line(399)
     assert [name for name, _ in verified] == ["source.offsets", "source.offsets", "source.ids"]
     for _ in range(2):
         for batch in sorted_batches(store, BUDGET, source_eos=False):
@@ -195,20 +195,20 @@ def test_blocks_are_verified_when_first_read_and_once(tmp_path: Path, monkeypatc
     }
     assert len(verified) == len(set(verified))
     assert set(verified) == expected
-    assert store.source.lengths.tolist() == [len(store.source_ids(row)) for row in range(400)]
+    assert store.source.lengths.tolist() == [len(store.source.line(row)) for row in range(400)]
 
 
 def test_lines_longer_than_several_blocks_are_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_digests, "BLOCK", 8)
     prepared = build(tmp_path / "store", 30)
-    whole = [prepared.store.source_ids(row) for row in range(30)]
+    whole = [prepared.store.source.line(row) for row in range(30)]
     longest = max(range(30), key=lambda row: len(whole[row]))
     assert len(whole[longest]) > 6
     middle = int(prepared.store.source.offsets[longest]) + 4
     alter(tmp_path / "store" / "source.ids", 2 * middle)
     store = Store.open(tmp_path / "store", prepared.vocabularies)
     with pytest.raises(RunError, match=r"source\.ids: is damaged"):
-        store.source_ids(longest)
+        store.source.line(longest)
 
 
 def test_batches_of_a_damaged_store_are_refused(copy: Callable[[], Store], tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def read_back(prepared: PreparedCorpus) -> list[tuple[str, str]]:
     store = prepared.store
     return [
-        (prepared.source.decode(store.source_ids(row)), prepared.target.decode(store.target_ids(row)))
+        (prepared.source.decode(store.source.line(row)), prepared.target.decode(store.target.line(row)))
         for row in range(len(store))
     ]
 
@@ -78,8 +78,8 @@ def test_opened_again_it_is_the_same(tmp_path: Path) -> None:
     prepared = build(tmp_path / "store")
     built = prepared.store
     opened = Store.open(tmp_path / "store", prepared.vocabularies)
-    assert [opened.source_ids(row) for row in range(3)] == [built.source_ids(row) for row in range(3)]
-    assert [opened.target_ids(row) for row in range(3)] == [built.target_ids(row) for row in range(3)]
+    assert [opened.source.line(row) for row in range(3)] == [built.source.line(row) for row in range(3)]
+    assert [opened.target.line(row) for row in range(3)] == [built.target.line(row) for row in range(3)]
     assert opened.left_out == built.left_out
     assert opened.vocabularies == built.vocabularies
 
@@ -102,7 +102,7 @@ def test_rare_pieces_are_unknown(tmp_path: Path) -> None:
     side = CHARACTERS.replaced(min_frequency=2)
     prepared = build(tmp_path, [("aab", "x"), ("ac", "x")], TextConfig(source=side, target=side))
     a = prepared.source.vocabulary.ids("a")[0]
-    assert prepared.store.source_ids(0) == [a, a, UNK]
+    assert prepared.store.source.line(0) == [a, a, UNK]
 
 
 def test_joint_vocabulary_serves_both_sides(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_dev_pairs_are_kept_unless_a_side_is_empty(tmp_path: Path) -> None:
 def test_unknown_pieces_of_the_dev_set_are_unk(tmp_path: Path) -> None:
     prepared = build(tmp_path / "train")
     dev = store_pairs(tmp_path / "dev", pairs([("aQ", "x")]), prepared.source, prepared.target)
-    assert dev.source_ids(0) == [*prepared.source.vocabulary.ids("a"), UNK]
+    assert dev.source.line(0) == [*prepared.source.vocabulary.ids("a"), UNK]
 
 
 def test_nothing_left_says_what_was_dropped(tmp_path: Path) -> None:

@@ -56,13 +56,8 @@ def read_pairs(
     """
     assert len(alignments) in (0, len(corpora)), "an alignment for each corpus, or none"
     for number, files in enumerate(as_paths(corpora)):
-        empty = True
         pairs = _read_corpus(files, on_undecodable, number)
-        for pair in _linked(pairs, files, alignments[number]) if alignments else pairs:
-            empty = False
-            yield pair
-        if empty:
-            raise InputError(f"{' and '.join(map(str, files))}: no lines in it; a corpus needs at least one pair")
+        yield from _not_empty(_linked(pairs, files, alignments[number]) if alignments else pairs, files, "a corpus")
 
 
 def read_test_set(files: Sequence[str | Path]) -> Iterator[Pair]:
@@ -92,12 +87,16 @@ def read_test_set(files: Sequence[str | Path]) -> Iterator[Pair]:
         for pairs in zip(*readers, strict=True):
             yield pairs[0].with_references([pair.target for pair in pairs])
         return
+    yield from _not_empty(_read_corpus([Path(file) for file in files], None, 0, several=True), files, "a test set")
+
+
+def _not_empty(pairs: Iterator[Pair], files: Sequence[str | Path], what: str) -> Iterator[Pair]:
     empty = True
-    for pair in _read_corpus([Path(file) for file in files], None, 0, several=True):
+    for pair in pairs:
         empty = False
         yield pair
     if empty:
-        raise InputError(f"{' and '.join(map(str, files))}: no lines in it; a test set needs at least one pair")
+        raise InputError(f"{' and '.join(map(str, files))}: no lines in it; {what} needs at least one pair")
 
 
 def _read_corpus(

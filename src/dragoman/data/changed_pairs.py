@@ -100,7 +100,8 @@ def words_of(line: str) -> list[Span]:
 def _sample(store: Store, source: TextSide, target: TextSide) -> Iterator[tuple[str, str]]:
     step = max(1, len(store) // SAMPLE)
     for row in islice(range(0, len(store), step), SAMPLE):
-        yield source.decode_masked(store.source_ids(row)), target.decode_masked(store.target_ids(row))
+        source_ids, target_ids = store.pair(row)
+        yield source.decode_masked(source_ids), target.decode_masked(target_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,7 @@ class PairChanges:
         changed: dict[int, tuple[list[int], list[int]]] = {}
         for index, (kind, seed) in enumerate(zip(kinds.tolist(), seeds.tolist(), strict=True)):
             if kind < len(names):
-                row = int(rows[index])
-                ids = store.source_ids(row), store.target_ids(row)
+                ids = store.pair(int(rows[index]))
                 if (pair := self._changed(names[kind], *ids, random.Random(seed))) is not None:
                     changed[index] = pair
         return ChangedPairs(

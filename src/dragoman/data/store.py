@@ -16,7 +16,7 @@ Opening reads meta.json and little more. A block of the other files is verified 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -154,21 +154,17 @@ class Store:
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
 
-    def source_ids(self, row: int) -> list[int]:
-        """The source of a pair, without EOS.
+    def pair(self, row: int) -> tuple[list[int], list[int]]:
+        """The source and the target of a pair, without EOS.
 
         Raises:
-            RunError: the file is damaged.
+            RunError: a file is damaged.
         """
-        return self.source.line(row)
+        return self.source.line(row), self.target.line(row)
 
-    def target_ids(self, row: int) -> list[int]:
-        """The target of a pair, without EOS.
-
-        Raises:
-            RunError: the file is damaged.
-        """
-        return self.target.line(row)
+    def spread(self, most: int) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield at most so many pairs, evenly spread; raises as `pair` does."""
+        return map(self.pair, np.unique(np.linspace(0, len(self) - 1, most).astype(int)).tolist())
 
     @classmethod
     def open(cls, folder: Path, vocabularies: tuple[Vocabulary, Vocabulary]) -> Store:

@@ -37,7 +37,7 @@ def training_pairs(folder: RunFolder, source: TextSide, target: TextSide) -> Pai
         )
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     order = np.random.default_rng(1).permutation(len(store))
-    return ((store.source_ids(row), store.target_ids(row)) for row in order)
+    return map(store.pair, order)
 
 
 def given_pairs(files: Sequence[Path], source: TextSide, target: TextSide) -> Pairs:

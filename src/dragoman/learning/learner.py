@@ -22,7 +22,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-import numpy as np
 from torch import Tensor
 
 from dragoman.corpora.corpus import read_pairs
@@ -411,9 +410,8 @@ class Learner:
         if not self.base.train_data.is_dir():
             return pool
         store = Store.open(self.base.train_data, (source.vocabulary, self.run.target.vocabulary))
-        for row in np.unique(np.linspace(0, len(store) - 1, TEXT).astype(int)).tolist():
-            pair = IdPair(store.source.line(row), store.target.line(row))
-            pool.add(source.decode(pair.source), pair)
+        for ids, target_ids in store.spread(TEXT):
+            pool.add(source.decode(ids), IdPair(ids, target_ids))
         return pool
 
 

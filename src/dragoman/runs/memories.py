@@ -57,6 +57,6 @@ def stored_pairs(run: RunFolder) -> Iterator[tuple[str, str]]:
     store = Store.open(run.train_data, (source.vocabulary, target.vocabulary))
     lost = [{UNK, *side.vocabulary.ids(NAMES)} for side in (source, target)]
     for row in range(len(store)):
-        ids = store.source.line(row), store.target.line(row)
+        ids = store.pair(row)
         if not any(some.intersection(own) for some, own in zip(lost, ids, strict=True)):
             yield source.decode(ids[0]), target.decode(ids[1])

@@ -7,7 +7,7 @@ predicted. The training of a model decides which of the two is true (docs/lab-bo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -50,9 +50,9 @@ def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readin
     A link joins two segments that translate each other with a probability of at least `LIKELY` in both directions, by
     IBM model 1 on the training text. No other segments of their pair may translate them.
     """
-    pairs = [pair for pair in _spread(text, PAIRS) if max(map(len, pair)) <= LONGEST]
+    pairs = [pair for pair in text.spread(PAIRS) if max(map(len, pair)) <= LONGEST]
     likely = mutual_translations(pairs, model.source.num_embeddings, model.target.num_embeddings, LIKELY)
-    sources, targets = map(list, zip(*_spread(dev, LINES), strict=True))
+    sources, targets = map(list, zip(*dev.spread(LINES), strict=True))
     links = predicted = read = 0
     for batch in batch_ids(sources, targets, Budget("sentences", 50), source_eos=model.source_eos):
         weights = model.force(batch).weights
@@ -65,12 +65,6 @@ def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readin
             predicted += int((best[row, positions[:, 1]] == positions[:, 0]).sum())
             read += int((best[row, positions[:, 1] + 1] == positions[:, 0]).sum())
     return Readings(links, predicted, read)
-
-
-def _spread(store: Store, most: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Pairs of a store, evenly spread."""
-    for row in np.unique(np.linspace(0, len(store) - 1, most).astype(int)).tolist():
-        yield store.source_ids(row), store.target_ids(row)
 
 
 def _links(source: Sequence[int], target: Sequence[int], likely: set[tuple[int, int]]) -> list[tuple[int, int]]:
