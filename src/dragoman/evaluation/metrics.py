@@ -160,10 +160,6 @@ def bleu_metric(tokenizer: Tokenizer = "13a", *, case: bool = True) -> SacreBleu
     return SacreBleu("BLEU", BLEU(tokenize=tokenizer, lowercase=not case, force=True))
 
 
-BLEU_ORDER = 4
-"""The longest n-grams that BLEU counts."""
-
-
 def bleu_tokens(tokenizer: Tokenizer) -> Callable[[str], str]:
     """Return the function that divides a line into the tokens of BLEU, separated by spaces.
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from dragoman.config.schema import Config, SearchConfig, SideConfig
 from dragoman.corpora.pairs import Pair
 from dragoman.errors import ConfigError, InputError
+from dragoman.evaluation import bleu
 from dragoman.evaluation.error_rates import Symbols
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
-from dragoman.evaluation.metrics import BLEU_ORDER, Preparation, bleu_tokens
+from dragoman.evaluation.metrics import Preparation, bleu_tokens
 from dragoman.evaluation.robustness import Translated, measure_robustness
 from dragoman.evaluation.slices import (
     GROUP,
@@ -286,7 +287,7 @@ def warn_of_references_unfit_for_bleu(tokenizer: Tokenizer, pairs: Sequence[Pair
         )
         return
     tokenise = bleu_tokens(tokenizer)
-    if not any(len(tokenise(reference).split()) >= BLEU_ORDER for pair in pairs for reference in pair.references):
+    if not any(len(tokenise(reference).split()) >= bleu.ORDER for pair in pairs for reference in pair.references):
         log.warning(
             "no reference has four tokens, and BLEU counts 4-grams: it is 0, or more only where a translation is too "
             "long; go by chrF (in training: training.validation.metric=chrf)"
