@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def local_name(element: Element) -> str:
-    """Return the name of an element without its namespace."""
-    tag = str(element.tag)
-    return tag.rpartition("}")[2] if tag[0] == "{" else tag
+    """The name of an element without its namespace; "" for a comment."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def read_elements(

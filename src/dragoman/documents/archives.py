@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from dragoman.corpora.xml_stream import local_name
 from dragoman.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,9 +129,3 @@ def serialised(root: Element) -> bytes:
     alone = ' standalone="yes"' if tree.docinfo.standalone else ""
     text = etree.tostring(tree, encoding="unicode")
     return f'<?xml version="1.0" encoding="{encoding}"{alone}?>\n{text}'.encode(encoding, "xmlcharrefreplace")
-
-
-def local_name(element: Element) -> str:
-    """The name of an element without its namespace; "" for a comment."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""

@@ -9,7 +9,8 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from dragoman.documents.archives import Archive, local_name
+from dragoman.corpora.xml_stream import local_name
+from dragoman.documents.archives import Archive
 from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.pages import translated_attributes, with_attributes, with_language
 from dragoman.errors import InputError

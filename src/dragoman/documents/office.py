@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dragoman.documents.archives import Archive, local_name
+from dragoman.corpora.xml_stream import local_name
+from dragoman.documents.archives import Archive
 from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.inline import Inline, Piece
 from dragoman.errors import InputError

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dragoman.documents.archives import Archive, local_name
+from dragoman.corpora.xml_stream import local_name
+from dragoman.documents.archives import Archive
 from dragoman.documents.document import Document, Languages, texts_alone
 from dragoman.documents.mixed import MixedText, Role
 from dragoman.errors import InputError

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.documents.archives import local_name
+from dragoman.corpora.xml_stream import local_name
 from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, remark
 from dragoman.documents.inline import NOT_XML
 from dragoman.documents.mixed import Half, MixedText, Role
