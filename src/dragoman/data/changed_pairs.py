@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.ibm1 import mutual_translations
+from dragoman.alignment.ibm1 import mutual_translations, unique_links
 from dragoman.config.schema import ChangesConfig
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.changes import CHANGES, LineChange, add_typing_errors
@@ -78,13 +78,11 @@ class WordLinks:
     def of_pair(self, source: str, target: str) -> list[tuple[Span, Span]]:
         """The spans of words that translate each other and that no other words of the pair do."""
         left, right = words_of(source), words_of(target)
-        ids = [
+        source_ids, target_ids = (
             [own.get(line[start:end].lower(), -1) for start, end in spans]
             for own, line, spans in zip(self._words, (source, target), (left, right), strict=True)
-        ]
-        links = [(i, j) for i, s in enumerate(ids[0]) for j, t in enumerate(ids[1]) if (s, t) in self._likely]
-        sources, targets = Counter(i for i, _ in links), Counter(j for _, j in links)
-        return [(left[i], right[j]) for i, j in links if sources[i] == 1 and targets[j] == 1]
+        )
+        return [(left[i], right[j]) for i, j in unique_links(source_ids, target_ids, self._likely)]
 
 
 def _syllables(word: str, draw: random.Random) -> str:

@@ -19,6 +19,7 @@ from itertools import accumulate, compress, pairwise
 from typing import NamedTuple
 
 from dragoman.text.raw_lines import has_letter
+from dragoman.text.words import bare_word
 
 _BLOCKS_NAMES = (
     "address article aside base blockquote body br button caption center col colgroup dd details dialog dir div dl dt "
@@ -580,10 +581,6 @@ def _separated(text: Text) -> Iterator[str | Text]:
 def spans_of_words(text: str) -> Iterator[tuple[int, int]]:
     """The words of a text without the punctuation around them."""
     for match in re.finditer(r"[^\s]+", text):
-        start, end = match.span()
-        while start < end and not text[start].isalnum():
-            start += 1
-        while end > start and not text[end - 1].isalnum():
-            end -= 1
-        if start < end:
+        start, end = bare_word(text, match.span())
+        if text[start].isalnum():
             yield start, end

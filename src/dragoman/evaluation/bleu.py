@@ -57,9 +57,7 @@ def corpus_bleu(statistics: BleuStatistics) -> NDArray[np.float64]:
     matches, totals = statistics[..., 2 : 2 + ORDER], statistics[..., 2 + ORDER :]
     zeros = np.cumsum(matches == 0, axis=-1)
     smoothed = np.where(matches > 0, matches, 0.5**zeros)
-    possible = np.asarray(totals.all(axis=-1) & matches.any(axis=-1))
-    precisions = np.where(possible[..., None], smoothed / np.maximum(totals, 1), 1)
-    return np.where(possible, 100 * _brevity(statistics) * np.exp(np.log(precisions).mean(axis=-1)), 0.0)
+    return _score(statistics, smoothed, totals, np.asarray(totals.all(axis=-1) & matches.any(axis=-1)))
 
 
 def sentence_bleu(statistics: BleuStatistics) -> NDArray[np.float64]:
@@ -82,7 +80,13 @@ def add_one_bleu(statistics: BleuStatistics) -> NDArray[np.float64]:
     """
     one = np.array([0.0, 1, 1, 1])
     matches, totals = statistics[..., 2 : 2 + ORDER] + one, statistics[..., 2 + ORDER :] + one
-    possible = matches[..., 0] > 0
+    return _score(statistics, matches, totals, matches[..., 0] > 0)
+
+
+def _score(
+    statistics: BleuStatistics, matches: BleuStatistics, totals: BleuStatistics, possible: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return BLEU from smoothed matches and totals, [..., ORDER] -> [...]; 0 where it is not `possible` [...]."""
     precisions = np.where(possible[..., None], matches / np.maximum(totals, 1), 1)
     return np.where(possible, 100 * _brevity(statistics) * np.exp(np.log(precisions).mean(axis=-1)), 0.0)
 

@@ -27,6 +27,21 @@ def raw_words(line: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(line)]
 
 
+def bare_words(line: str) -> list[tuple[int, int]]:
+    """The words of a raw line without the punctuation around them; punctuation alone is kept."""
+    return [bare_word(line, span) for span in raw_words(line)]
+
+
+def bare_word(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """The word in `span` without the characters at either end that are neither letters nor digits, if any are left."""
+    start, end = span
+    while start < end and not text[start].isalnum():
+        start += 1
+    while end > start and not text[end - 1].isalnum():
+        end -= 1
+    return (start, end) if start < end else span
+
+
 def words_and_characters(line: str) -> list[tuple[int, int]]:
     """The words of a raw line, but each letter of a script without spaces for itself, as [start, end) in characters.
 

@@ -26,12 +26,11 @@ from dragoman.text.segmentation.protected import ProtectedSegmentation, innermos
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.spelling import TypingError
 from dragoman.text.vocabulary import Vocabulary
-from dragoman.text.words import raw_words
+from dragoman.text.words import bare_words, raw_words
 from dragoman.translation.source_encoding import (
     EncodedLine,
     SourceBatch,
     Truncator,
-    bare_words,
     engine_threads,
     engine_workers,
     pad_sources,

@@ -29,8 +29,7 @@ from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.case_marks import CaseMarks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS
-from dragoman.text.words import words_and_characters
-from dragoman.translation.source_encoding import bare_word
+from dragoman.text.words import bare_word, words_and_characters
 
 ENDING = 3
 """Letters of the longest ending."""

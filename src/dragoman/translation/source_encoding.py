@@ -20,7 +20,7 @@ from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.spelling import TypingError
 from dragoman.text.vocabulary import UNK
-from dragoman.text.words import raw_words
+from dragoman.text.words import bare_words
 
 MAX_SEGMENTS = 1000
 """The largest number of segments of a line that a model reads. Recurrent models learn no longer dependencies, and time
@@ -195,18 +195,3 @@ def pad_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> Padded:
     if engine.source_eos:
         return pad(sources, eos=True)
     return pad([ids or [UNK] for ids in sources])
-
-
-def bare_words(text: str) -> list[Span]:
-    """The spans of the words of a raw line without the punctuation around them; punctuation alone is kept."""
-    return [bare_word(text, span) for span in raw_words(text)]
-
-
-def bare_word(text: str, span: Span) -> Span:
-    """The word in `span` without the characters at either end that are neither letters nor digits, if any are left."""
-    start, end = span
-    while start < end and not text[start].isalnum():
-        start += 1
-    while end > start and not text[end - 1].isalnum():
-        end -= 1
-    return (start, end) if start < end else span

@@ -6,13 +6,11 @@ predicted. The training of a model decides which of the two is true (docs/lab-bo
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dragoman.alignment.ibm1 import mutual_translations
+from dragoman.alignment.ibm1 import mutual_translations, unique_links
 from dragoman.data.batches import Budget, batch_ids
 from dragoman.data.store import Store
 from dragoman.model.translation import TranslationModel
@@ -59,15 +57,9 @@ def measure_readings(model: TranslationModel, text: Store, dev: Store) -> Readin
         assert weights is not None
         best = weights.argmax(dim=2).cpu().numpy()  # [B, T, S] -> [B, T]
         for row, index in enumerate(batch.indices.tolist()):
-            linked = _links(sources[index], targets[index], likely)
+            linked = unique_links(sources[index], targets[index], likely)
             positions = np.array(linked, np.int64).reshape(-1, 2)
             links += len(positions)
             predicted += int((best[row, positions[:, 1]] == positions[:, 0]).sum())
             read += int((best[row, positions[:, 1] + 1] == positions[:, 0]).sum())
     return Readings(links, predicted, read)
-
-
-def _links(source: Sequence[int], target: Sequence[int], likely: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    links = [(i, j) for i, left in enumerate(source) for j, right in enumerate(target) if (left, right) in likely]
-    sources, targets = Counter(i for i, _ in links), Counter(j for _, j in links)
-    return [(i, j) for i, j in links if sources[i] == 1 and targets[j] == 1]

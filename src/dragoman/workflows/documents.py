@@ -13,7 +13,6 @@ from dragoman.documents.translation import TranslatedDocument, sentences_in, tra
 from dragoman.errors import InputError
 from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
-from dragoman.runs.opening import open_models
 from dragoman.stored_files import read_regular
 from dragoman.text.document_names import DOCUMENTS, document_kind
 from dragoman.text.lines import not_found, read_lines, replace_file
@@ -21,7 +20,7 @@ from dragoman.translation.translator import Translator
 from dragoman.workflows.loading import load
 from dragoman.workflows.translation import (
     count_empty,
-    requested_translator,
+    open_translator,
     warn_of_empty,
     warn_of_searched_again,
     warn_of_truncated,
@@ -52,15 +51,13 @@ def translate_document_file(request: TranslationRequest) -> None:
     content = _content(path, request.corpora.encoding, console)
     if _opened(path, content, Languages()).is_tracked:  # a damaged file is refused before a model is loaded
         console.info(f"{path}: has tracked changes: insertions are translated, deleted text stays")
-    shortlist = not request.searching.no_shortlist
-    models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
-    translator = requested_translator(request, models)
-    languages = Languages(*(code or "" for code in models.first.config.text.languages))
+    translator, first = open_translator(request)
+    languages = Languages(*(code or "" for code in first.config.text.languages))
     document = _opened(path, content, languages)
     declared = document.declared
-    warn_of_declared(path, {"source": declared.source, "target": declared.target}, request.runs[0], models.first.config)
+    warn_of_declared(path, {"source": declared.source, "target": declared.target}, request.runs[0], first.config)
     sentences = sentences_in(document, translator, languages.source)
-    for _ in checked_lines(sentences, path, request.runs[0], models.first):
+    for _ in checked_lines(sentences, path, request.runs[0], first):
         pass
     translated = _translated(path, content, translator, languages, console)
     with replace_file(request.files.output, binary=True) as file:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dragoman.corpora.reading import reading_corpora
 from dragoman.progress import Console
 from dragoman.requests.translation import TranslationRequest
-from dragoman.runs.opening import OpenedModels, Run, open_models
+from dragoman.runs.opening import Run, open_models
 from dragoman.text.raw_lines import is_blank
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
@@ -39,18 +39,20 @@ class TranslatedLine(NamedTuple):
     """The best of each of its sentences."""
 
 
-def requested_translator(request: TranslationRequest, models: OpenedModels) -> Translator:
-    """The translator of opened models, with all options of a request.
+def open_translator(request: TranslationRequest) -> tuple[Translator, Run]:
+    """Open the models that a request names: the translator with all options of the request, and the first run.
 
     Raises:
-        ConfigError, InputError, RunError: as for `Translator.with_options` and `open_memory`.
+        ConfigError, InputError, RunError: as for `open_models`, `Translator.with_options` and `open_memory`.
     """
+    shortlist = not request.searching.no_shortlist
+    models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
     models.require_attention(request.options())
     ban = banned_words(request.constraints.ban, request.constraints.ban_file)
     translator = models.translator(request.searching.search)
     translator = translator.with_options(**request.translator_options(), ban=ban)
     if not request.kept.memory:
-        return translator
+        return translator, models.first
     from dragoman.runs.memories import open_memory
 
     corpora = request.corpora
@@ -60,7 +62,8 @@ def requested_translator(request: TranslationRequest, models: OpenedModels) -> T
     with reading_corpora(
         corpora.columns, languages=languages if len(languages) == 2 else None, encoding=corpora.encoding, say=say
     ):
-        return translator.with_options(memory=open_memory(request.kept.memory, models.first.source.formed))
+        memory = open_memory(request.kept.memory, models.first.source.formed)
+    return translator.with_options(memory=memory), models.first
 
 
 def translate_text(request: TranslationRequest) -> None:
@@ -93,13 +96,11 @@ def _opened(request: TranslationRequest) -> tuple[Callable[[Iterable[str], Pause
     """
     if request.files.paragraphs:  # it needs an extra: imported before a model or an output is opened
         import dragoman.text.sentences  # noqa: F401
-    shortlist = not request.searching.no_shortlist
-    models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
-    translator = requested_translator(request, models)
+    translator, first = open_translator(request)
     if request.files.paragraphs:
-        language = models.first.config.text.source.language
-        return partial(_paragraphs, translator, language, request.files.chunk_size), models.first
-    choose = _chooser(request, models.first)
+        language = first.config.text.source.language
+        return partial(_paragraphs, translator, language, request.files.chunk_size), first
+    choose = _chooser(request, first)
     constraints = read_constraints(request.constraints.prefix, request.constraints.constraints)
     constraints = None if constraints is None else with_first_read(constraints)
 
@@ -110,7 +111,7 @@ def _opened(request: TranslationRequest) -> tuple[Callable[[Iterable[str], Pause
             chosen = choose(n_best)
             yield TranslatedLine(chosen[0].text, chosen, chosen[:1])
 
-    return translate, models.first
+    return translate, first
 
 
 def _paragraphs(
