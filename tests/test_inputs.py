@@ -14,7 +14,7 @@ import pytest
 import dragoman
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import ConfigError
-from dragoman.inputs import inputs_protected, owning
+from dragoman.inputs import inputs_protected, note_input_at, owning
 from dragoman.stored_files import read_regular
 from dragoman.text.folders import new_folder
 from dragoman.text.lines import read_lines, write_lines
@@ -106,6 +106,16 @@ def test_a_pipe_is_one_input_under_all_its_names(monkeypatch: pytest.MonkeyPatch
         refused = pytest.raises(ConfigError, match=f"{files[1]}: is a pipe that is read twice; give a file for all but")
         with inputs_protected([]), refused:
             list(read_pairs([files]))
+
+
+def test_a_pipe_that_is_only_looked_at_can_be_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with inputs_protected([]), open(pipe, "r+b", buffering=0) as writer:
+        writer.write(b"a\n")
+        note_input_at(pipe)
+        note_input_at(pipe)
+        assert next(read_lines(pipe)) == "a"
 
 
 @pytest.mark.parametrize("second", ["./out", "link"])

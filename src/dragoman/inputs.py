@@ -119,13 +119,14 @@ def note_input_at(path: str | Path) -> None:
     """Note a file that a library opens by its name, or that is read later; one that does not exist is ignored.
 
     Raises:
-        ConfigError: as for `note_input`.
+        ConfigError: it is an output of the command.
     """
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # whoever opens it says why it cannot be read
         return
-    note_input(path, status)
+    if not stat.S_ISFIFO(status.st_mode):  # a pipe is noted when it is read
+        note_input(path, status)
 
 
 def noted_inputs() -> list[Path]:

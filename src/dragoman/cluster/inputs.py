@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from msgspec import Struct
 
 from dragoman.errors import InputError, reason_of
-from dragoman.inputs import note_input
+from dragoman.inputs import note_input_at
 from dragoman.stored_files import open_regular
 from dragoman.text.lines import not_found
 
@@ -119,7 +119,7 @@ def find_file(path: str) -> InputFile:
         raise InputError(f"{path}: cannot be read: {reason_of(error)}") from None
     if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{path}: is a folder; give a pattern for its files, such as '{path.rstrip('/')}/*'")
-    note_input(path, status)
+    note_input_at(path)
     return InputFile(path, status.st_size, status.st_mtime_ns)
 
 
