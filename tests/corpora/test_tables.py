@@ -50,6 +50,17 @@ def test_a_csv_file_is_read_with_its_separator_and_quotes(tmp_path: Path, separa
     assert said == [f"{path}: source en, target ko, of the columns id, en, ko; --columns SOURCE TARGET chooses others"]
 
 
+@pytest.mark.parametrize(
+    ("first", "separator"),
+    [("sep=;", ";"), ("SEP=,", ","), ("sep=\t", "\t"), ("sep=\\t", "\t"), ('"sep=;"', ";"), ("sep=^", "^")],
+)
+def test_the_separator_that_a_csv_file_declares_is_used(tmp_path: Path, first: str, separator: str) -> None:
+    rows = [("ko", "en"), ("하나, 둘", "one; two"), ("셋", "three")]
+    path = write(tmp_path / "train.csv", first, *(separator.join(f'"{cell}"' for cell in row) for row in rows))
+    assert read(path)[0] == [("하나, 둘", "one; two"), ("셋", "three")]
+    assert [pair.origin for pair in read_pairs([[path]])] == [f"{path}:3", f"{path}:4"]
+
+
 def test_a_cell_over_two_lines_is_one_sentence_and_origins_count_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "train.csv", "source,target", '"one', 'two","eins', ' zwei"', "", "three,drei")
     assert [(pair.source, pair.target, pair.origin) for pair in read_pairs([[path]])] == [

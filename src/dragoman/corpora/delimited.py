@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -16,6 +17,9 @@ from dragoman.text.lines import OnUndecodable, UndecodableLine
 
 SEPARATORS = ",;\t|"
 """What may separate the columns of a .csv file."""
+
+_DECLARED = re.compile(r'"?sep=(\\t|\t|[^\w\s"])"?', re.IGNORECASE)
+"""The first line by which a .csv file tells Excel its separator."""
 
 SAMPLE = 100
 """Lines from the beginning by which separator, quotes and columns are found."""
@@ -62,19 +66,25 @@ def has_header(lines: PeekedLines, reading: Reading) -> bool:
 
 
 def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators: str) -> Table:
-    """Return the records of a table, whose columns are separated by one of the characters `separators`.
+    """Return the records of a table, whose columns are separated by one of the characters `separators`, or by the one
+    that a .csv file declares.
 
     Raises:
         InputError: as the records are read, a line has more or fewer columns than the first, or quotes do not end.
     """
     sample = lines.sample()
-    separator = max(separators, key=lambda one: _evenness(sample, one))
+    declared = _DECLARED.fullmatch(sample[0]) if sample and separators != "\t" else None
+    if declared is None:
+        separator = max(separators, key=lambda one: _evenness(sample, one))
+    else:
+        separator = declared[1].replace("\\t", "\t")
     quoted = separators != "\t" or _is_quoted(sample)
-    rows = list(_rows(path, iter(sample), separator, quoted=quoted, whole=len(sample) < SAMPLE))
+    first = int(declared is not None)
+    rows = list(_rows(path, iter(sample), separator, quoted=quoted, whole=len(sample) < SAMPLE))[first:]
     named, names = column_names([row for _, row in rows], reading)
 
     def records() -> Iterator[tuple[str, dict[str, str]]]:
-        for number, row in islice(_rows(path, lines, separator, quoted=quoted), int(named), None):
+        for number, row in islice(_rows(path, lines, separator, quoted=quoted), first + int(named), None):
             if len(row) != len(names):
                 raise InputError(
                     f"{path}:{number}: {len(row)} column{'s' * (len(row) != 1)}, but the first line has {len(names)}; "
