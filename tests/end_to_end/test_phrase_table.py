@@ -113,6 +113,8 @@ def test_of_a_system_a_new_system_is_made(
     system.mkdir()
     (system / "moses.ini").write_text(MOSES_INI)
     assert main(_words(table, run_folder, single, "--unknown")) == 0
+    assert main(_words(system, tmp_path / "missing", out)) == 2
+    assert not out.parent.exists(), "a model that is missing leaves nothing"
     capsys.readouterr()
     assert main(_words(system, run_folder, out, "--unknown")) == 0
     assert capsys.readouterr().out == ""

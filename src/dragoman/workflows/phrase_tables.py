@@ -58,9 +58,7 @@ def _extend(request: PhraseTableRequest, system: MosesConfiguration, folder: Pat
     """Make a system with more scores; its moses.ini is written last."""
     if (folder / FILE).exists():
         raise InputError(f"{folder}: has a system already; give a new folder, or remove it")
-    with writing(folder):
-        make_folder(folder)
-    _add_columns(request, str(system.phrase_table), str(folder / PHRASE_TABLE))
+    _add_columns(request, str(system.phrase_table), str(folder / PHRASE_TABLE), folder)
     added = [NEW_WEIGHT] * (len(request.model) + len(request.reverse)) + [UNKNOWN_WEIGHT] * request.unknown
     extend_configuration(system, folder, added)
 
@@ -71,8 +69,11 @@ def _write_pairs(table: str, out: str) -> None:
             file.write(f"{source.replace(chr(9), ' ')}\t{target.replace(chr(9), ' ')}\n")
 
 
-def _add_columns(request: PhraseTableRequest, table: str, out: str) -> list[str]:
-    """Write the table with the scores; returns the lines of moses.ini for it."""
+def _add_columns(request: PhraseTableRequest, table: str, out: str, folder: Path | None = None) -> list[str]:
+    """Write the table with the scores; returns the lines of moses.ini for it.
+
+    `folder` is made for it once the table is read and the models are opened, so that a wrong name leaves nothing.
+    """
     console, texts = Console(quiet=request.general.quiet), request.filter
     sources = PhrasesOfText(line for path in texts for line in read_lines(path)) if texts else None
     first = next(read_table(table, sources), None)
@@ -81,6 +82,9 @@ def _add_columns(request: PhraseTableRequest, table: str, out: str) -> list[str]
     device, threads = request.general.device, request.general.threads
     columns = open_columns(request.model, request.reverse, unknown=request.unknown, device=device, threads=threads)
     names = ["forward"] * len(request.model) + ["reverse"] * len(request.reverse) + ["unknown"] * request.unknown
+    if folder is not None:
+        with writing(folder):
+            make_folder(folder)
     what = identity(table, [*request.model, *request.reverse], names, texts)
     with Journal(Path(f"{out}.scores"), {"phrase-scores": what}) as journal:
         with console.counter("phrase pairs") as advance:
