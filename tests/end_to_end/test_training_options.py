@@ -245,3 +245,7 @@ def test_a_model_of_text_in_one_form_learns_changed_pairs_and_is_exported(
         assert main([verb, str(tmp_path / "long"), str(tmp_path / "same.de"), str(tmp_path / "same.en")]) == 0
         one, same = capsys.readouterr().out.splitlines()
         assert one == same, verb
+    pytest.importorskip("sentencex")
+    (tmp_path / "letter").write_text(f"Ab. Cd. Ef.\n\nAb. Cd {'{x} ' * 10}ab.\n", encoding="utf-8")
+    assert main(["translate", str(tmp_path / "light"), "--paragraphs", "-i", str(tmp_path / "letter")]) == 0
+    assert "line 3 has 10 items such as" in capsys.readouterr().err

@@ -433,6 +433,12 @@ def test_items_without_a_placeholder_are_told_once(protecting, caplog):
     ]
 
 
+def test_messages_name_a_line_as_it_is_told(protecting, caplog):
+    origins = iter(["a.txt:3", "a.txt:7", "a.txt:7"])
+    list(protecting.translate_lines(["a", "b", "{x} " * (MOST + 1)], origins=origins, read_ahead=1))
+    assert [record.getMessage().split(" has ")[0] for record in caplog.records] == ["a.txt:7"]
+
+
 def test_samples_have_the_items(protecting):
     for one in protecting.translate("a {x} b {y}", n_best=5, sample=True, temperature=3.0, seed=1):
         assert (one.text.count("{x}"), one.text.count("{y}")) == (1, 1)

@@ -72,7 +72,7 @@ def translate_document(
         for one, its_place in zip(own, of_sentences, strict=True):
             places.setdefault(one, its_place)
     translations: dict[str, Translation] = {}
-    for sentence, [best] in zip(places, translator.translate_lines(places), strict=True):
+    for sentence, [best] in zip(places, translator.translate_lines(places, origins=places.values()), strict=True):
         translations[sentence] = best
         progress(len(translations))
     has_units = document.units is not None

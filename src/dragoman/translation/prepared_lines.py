@@ -1,7 +1,4 @@
-"""Lines before search: source segments, and what a translation must begin with and contain, as text and as segments.
-
-Messages about a line count from 1.
-"""
+"""Lines before search: source segments, and what a translation must begin with and contain, as text and as segments."""
 
 from __future__ import annotations
 
@@ -97,6 +94,8 @@ class PreparedLine(NamedTuple):
 
     number: int
     """From 0."""
+    origin: str
+    """What messages call it, such as "line 1"."""
     text: str
     source: EncodedLine
     constraints: IdConstraints
@@ -149,8 +148,8 @@ class LinePreparation:
         for term in self.glossary.terms if self.glossary else ():
             self._phrase_ids(term.translation, term.origin)
 
-    def prepare(self, number: int, text: str | None, constraints: TextConstraints | None) -> PreparedLine:
-        """Segment and truncate line `number`, and segment its constraints.
+    def prepare(self, number: int, text: str | None, constraints: TextConstraints | None, origin: str) -> PreparedLine:
+        """Segment and truncate line `number`, which messages call `origin`, and segment its constraints.
 
         Raises:
             InputError: the line or its constraints are missing (None), or a phrase cannot appear in a translation.
@@ -162,7 +161,7 @@ class LinePreparation:
                 else f"prefixes or constraints end at line {number}, but the input goes on; give a line, blank or not, "
                 "for each of the input"
             )
-        source = self.encoder.encode(text, f"line {number + 1}")
+        source = self.encoder.encode(text, origin)
         items, quotation, begun = source.items, source.quotation, constraints.prefix
         if begun and quotation[0] and begun.startswith(quotation[0]):
             begun = begun.removeprefix(quotation[0])
@@ -170,9 +169,9 @@ class LinePreparation:
             quotation = NO_QUOTATION
         prefix = self.target.encode(begun, items) if begun else Encoded([], [], [])
         terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
-        phrases = [self._phrase_ids(phrase, f"line {number + 1}", items) for phrase in (*constraints.phrases, *terms)]
+        phrases = [self._phrase_ids(phrase, origin, items) for phrase in (*constraints.phrases, *terms)]
         required = IdConstraints(prefix.ids, phrases, len(items))
-        line = PreparedLine(number, text, source, required, prefix.pieces, begun=begun, quotation=quotation)
+        line = PreparedLine(number, origin, text, source, required, prefix.pieces, begun=begun, quotation=quotation)
         if self.memory is None:
             return line
         # The memory's translation may lack the prefix or a phrase, so that such a line is left to the model.

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import repeat, zip_longest
+from itertools import count, repeat, zip_longest
 from typing import Self, Unpack, overload
 
 import numpy as np
@@ -305,6 +305,7 @@ class Translator:
         n_best: int = 1,
         *,
         constraints: Iterable[TextConstraints] | None = None,
+        origins: Iterable[str] | None = None,
         read_ahead: int | None = None,
         paused: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
@@ -312,8 +313,9 @@ class Translator:
 
         There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, which is
         blank, and a line that is in the memory one, which is the translation there. `constraints`, if any, has one
-        entry for each line. Lines are read ahead by a window of `read_ahead` lines (None: see length_batching.py),
-        fewer where `paused` says that the next line would have to be waited for.
+        entry for each line. `origins` has what messages call each line, and is read after the line (None: "line 1" and
+        so on). Lines are read ahead by a window of `read_ahead` lines (None: see length_batching.py), fewer where
+        `paused` says that the next line would have to be waited for.
 
         Raises:
             TypeError: `lines` is one string, or a line is not a string.
@@ -337,7 +339,7 @@ class Translator:
                 f"n-best is {n_best}, but a beam of {self._search.beam} keeps no more than {self._search.beam} "
                 f"translations; set the beam to {n_best} or more"
             )
-        return self._translate_stream(lines, n_best, constraints, read_ahead, paused)
+        return self._translate_stream(lines, n_best, constraints, origins, read_ahead, paused)
 
     def complete(self, text: str, prefix: str, count: int = 5) -> list[Translation]:
         """Up to `count` translations that begin with `prefix` and go on with different words.
@@ -362,7 +364,7 @@ class Translator:
         """
         if count < 1:
             raise ConfigError(f"count is {count}, but must be at least 1")
-        line = self._lines.prepare(0, text, TextConstraints(prefix))
+        line = self._lines.prepare(0, text, TextConstraints(prefix), "line 1")
         if not line.source.segments:
             return []
         translate = partial(self._translations, n_best=1, full_vocabulary=True)
@@ -390,6 +392,7 @@ class Translator:
         lines: Iterable[str],
         n_best: int,
         constraints: Iterable[TextConstraints] | None,
+        origins: Iterable[str] | None,
         read_ahead: int | None,
         paused: Callable[[], bool] | None,
     ) -> Iterator[list[Translation]]:
@@ -400,6 +403,8 @@ class Translator:
         lines = checked_strings(lines)
         search_batch = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
+        if origins is None:
+            origins = (f"line {number}" for number in count(1))
         with self._lines.encoder.threads(self._threads) as workers, WorkerThreads(workers) as threads:
 
             def translate(lines: Sequence[PreparedLine], search: SearchConfig) -> list[list[Translation]]:
@@ -409,10 +414,10 @@ class Translator:
                 return batches.restore(list(results))
 
             windows = read_windows(
-                enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
+                zip(count(), pairs, origins), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
             )
             for window in windows:
-                prepared = [self._lines.prepare(number, *pair) for number, pair in window]
+                prepared = [self._lines.prepare(number, *pair, origin) for number, pair, origin in window]
                 self._warn_of_many_items(prepared)
                 yield from self._translate_window(prepared, translate)
 
@@ -533,12 +538,12 @@ class Translator:
         for line in lines:
             if len(line.source.items) < MOST or self._warned_of_many_items:
                 continue
-            if (count := self._source.count_items(line.text)) > MOST:
+            if (items := self._source.count_items(line.text)) > MOST:
                 log.warning(
-                    "line %d has %d items such as links or numbers; those after number %d are translated as text "
+                    "%s has %d items such as links or numbers; those after number %d are translated as text "
                     "(reported once)",
-                    line.number + 1,
-                    count,
+                    line.origin,
+                    items,
                     MOST,
                 )
                 self._warned_of_many_items = True
@@ -549,8 +554,8 @@ class Translator:
         for line, hypotheses in zip(batch, drawn, strict=True):
             if len(hypotheses) < n_best and not self._warned_of_few_samples:
                 log.warning(
-                    "line %d has %d of %d different translations after %d draws (reported once)",
-                    line.number + 1,
+                    "%s has %d of %d different translations after %d draws (reported once)",
+                    line.origin,
                     len(hypotheses),
                     n_best,
                     ROUNDS * n_best,

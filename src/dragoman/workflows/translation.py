@@ -121,15 +121,20 @@ def _paragraphs(
     from dragoman.text.sentences import Span, replace_sentences, sentence_spans
 
     read: deque[tuple[str, list[Span]]] = deque()
+    origins: deque[str] = deque()  # of sentences that are read: messages name the line of the input
 
     def sentences() -> Iterator[str]:
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             spans = sentence_spans(line, language)
             read.append((line, spans))
             # A line without sentences has one empty one, so that its place in the output is not waited for.
-            yield from (line[slice(*span)] for span in spans) if spans else [""]
+            for sentence in [line[slice(*span)] for span in spans] or [""]:
+                origins.append(f"line {number}")
+                yield sentence
 
-    translated = translator.translate_lines(sentences(), read_ahead=read_ahead, paused=paused)
+    translated = translator.translate_lines(
+        sentences(), origins=iter(origins.popleft, ""), read_ahead=read_ahead, paused=paused
+    )
     for [best] in translated:
         line, spans = read.popleft()
         own = [best, *(next(translated)[0] for _ in spans[1:])]
