@@ -263,6 +263,39 @@ def test_units_of_memoq_get_its_status() -> None:
     assert b'id="1" mq:status="ManuallyConfirmed"' in units.write([RatedText("a dog", None)], {0})
 
 
+@pytest.mark.parametrize(
+    ("of_unit", "of_target", "fuzzy"),
+    [
+        ("", "", False),
+        ("", 'state="final"', False),
+        ("", 'state="needs-review-translation"', True),
+        ("", 'state="new"', True),
+        ("", 'state-qualifier="fuzzy-match"', True),
+        ('mq:status="MachineTranslated"', "", True),
+    ],
+)
+def test_translations_that_somebody_has_to_look_at_are_fuzzy(of_unit: str, of_target: str, fuzzy: bool) -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    content = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:mq="MQXliff"><file source-language="de"><body>'
+        f'<trans-unit id="1" {of_unit}><source>ein</source><target {of_target}>a</target></trans-unit>'
+        "</body></file></xliff>"
+    )
+    units = open_document(".xlf", content.encode(), Languages("de", "en")).units
+    assert units is not None
+    assert [one.fuzzy for one in units.done] == [fuzzy]
+
+
+def test_segments_of_trados_without_a_confirmation_are_fuzzy() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    segments = '<sdl:seg id="1" conf="Translated"/><sdl:seg id="2" conf="Draft"/><sdl:seg id="3"/>'
+    definitions = f"<sdl:seg-defs>{segments}</sdl:seg-defs>"
+    content = MARKED.format(target=marked_target("One.", "Two.", "Three."), definitions=definitions)
+    units = open_document(".sdlxliff", content.encode(), Languages("de", "en")).units
+    assert units is not None
+    assert [one.fuzzy for one in units.done][:3] == [False, True, True]
+
+
 def test_a_copy_of_the_source_that_is_called_new_is_translated() -> None:
     pytest.importorskip("lxml", reason="needs lxml")
     before = (

@@ -278,6 +278,10 @@ msgstr "Content-Type: text/plain; charset=UTF-8\\n"
 msgid "ab c"
 msgstr "done"
 
+#, fuzzy
+msgid "de"
+msgstr "draft"
+
 msgid "fed"
 msgstr ""
 
@@ -291,18 +295,22 @@ def test_what_a_file_has_translated_already_stays(show: Open, tmp_path: Path) ->
     (tmp_path / "some.po").write_text(PO, encoding="utf-8")
     page.set_input_files("#file", tmp_path / "some.po")
     translated(page)
-    assert targets(page) == ["done", "FED", "CAB"]
-    assert active(page) == 2
+    assert targets(page) == ["done", "draft", "FED", "CAB"]
+    expect(page.locator(".row.confirmed")).to_have_count(1)  # what is fuzzy is not
+    assert active(page) == 3
     page.locator(".row-target").first.click()
     page.keyboard.press("Alt+ArrowUp")
-    assert active(page) == 2
+    assert active(page) == 3
     page.locator("#target-field").press("Control+Enter")
     _, content = finished(page, "document")
     assert re.findall(r'(#, fuzzy\n)?msgid "(\w.*)"\nmsgstr "(.*)"', content) == [
         ("", "ab c", "done"),
+        ("#, fuzzy\n", "de", "draft"),
         ("", "fed", "FED"),
         ("#, fuzzy\n", "cab", "CAB"),
     ]
+    _, memory = finished(page, "tmx")
+    assert re.findall('"en"><seg>(.*)</seg>', memory) == ["done", "FED"]
 
 
 def test_a_confirmation_is_taken_back_by_the_same_button(show: Open) -> None:

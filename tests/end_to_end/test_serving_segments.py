@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,19 @@ def test_units_of_a_catalogue_keep_what_they_have(client: TestClient) -> None:
     done = _finish(client, "a.po", PO, opened["digest"], targets, confirmed=confirmed)
     expected = PO.replace('de."\nmsgstr ""', 'de."\nmsgstr "AB. <b>C</b> DE."')
     assert done.text.strip() == expected.replace('msgid "d"\nmsgstr ""', '#, fuzzy\nmsgid "d"\nmsgstr "D"').strip()
+
+
+def test_fuzzy_translations_of_a_file_are_told_and_left_out_of_tmx(client: TestClient) -> None:
+    """As corpora leave them out."""
+    pytest.importorskip("polib", reason="needs polib")
+    content = PO.replace('msgid "f"', '#, fuzzy\nmsgid "f"').replace('msgid "e"\nmsgstr ""', 'msgid "e"\nmsgstr "E"')
+    opened = _open(client, "a.po", content)
+    assert [(one["target"], one.get("fuzzy", False)) for one in opened["segments"] if "target" in one] == [
+        ("F", True), ("E", False)
+    ]  # fmt: skip
+    targets = ["AB.", None, None, "D", None]
+    done = _finish(client, "a.po", content, opened["digest"], targets, form="tmx").text
+    assert re.findall('"en"><seg>(.*)</seg>', done) == ["AB.", "D", "E"]
 
 
 def test_confirmed_units_of_xliff_are_not_marked_as_a_machines(client: TestClient) -> None:

@@ -36,8 +36,9 @@ _PLACEHOLDER = re.compile(
 
 _BREAK = re.compile(r"\s*(?:<\s*br\b.*|\\n|[\r\n]+|lb|fmt:lb|x-html-br)\s*", re.DOTALL | re.IGNORECASE)
 
-_UNTRANSLATED = {"new", "needs-translation", "initial", "NotStarted"}
-_FUZZY = {
+UNTRANSLATED = {"new", "needs-translation", "initial", "NotStarted"}
+"""States of units that have no translation yet."""
+FUZZY = {
     *("needs-adaptation", "needs-l10n", "needs-review-adaptation", "needs-review-l10n", "needs-review-translation"),
     *("fuzzy-match", "dragoman:mt", "Unspecified", "Draft", "RejectedTranslation", "RejectedSignOff"),
     *("PreTranslated", "MachineTranslated", "AssembledFromFragments", "PartiallyEdited", "Rejected"),
@@ -156,9 +157,9 @@ def _checked(names: list[str], source: Element | None, target: Element | None, s
     """The sides of a unit, or why it is left out."""
     if source is None or target is None or not (text := inner_text(target)).strip():
         return "untranslated"
-    if _UNTRANSLATED & set(states):
+    if UNTRANSLATED & set(states):
         return "untranslated"
-    if _FUZZY & set(states):
+    if FUZZY & set(states):
         return "fuzzy"
     return {names[0]: inner_text(source), names[1]: text}
 

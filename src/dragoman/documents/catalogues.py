@@ -48,7 +48,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
         if entry.obsolete or not entry.msgid.strip():
             continue
         if translated:
-            done.append(DoneUnit(len(texts), entry.msgid, translated))
+            done.append(DoneUnit(len(texts), entry.msgid, translated, entry.fuzzy))
             continue
         own = [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
         texts += own

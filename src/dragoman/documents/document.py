@@ -27,6 +27,8 @@ class DoneUnit(NamedTuple):
     """Texts without a translation that stand before it in the file."""
     source: str
     target: str
+    fuzzy: bool
+    """Whether somebody has to look at its translation; corpora leave such units out."""
 
 
 class RatedText(NamedTuple):

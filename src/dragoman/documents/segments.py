@@ -46,6 +46,8 @@ class Segment(NamedTuple):
     """The index in `Document.texts`; -1 for a unit that has its translation."""
     plain: bool
     """Whether no element stands in its paragraph, so that words need not be linked."""
+    fuzzy: bool = False
+    """Whether the file says of its translation that somebody has to look at it."""
 
 
 class FinishedSegment(NamedTuple):
@@ -159,7 +161,7 @@ def _segments_of(document: Document, how: HowRead) -> list[Segment]:
     texts = markup_paragraphs(document.texts, how.languages.source, how.separate, MAX_SENTENCES, None)
     for number, paragraphs in enumerate([*texts, []]):
         for unit in (one for one in done if one.texts_before == number):
-            segments.append(Segment(unit.source, paragraph, unit.target, -1, plain=True))
+            segments.append(Segment(unit.source, paragraph, unit.target, -1, plain=True, fuzzy=unit.fuzzy))
             paragraph += 1
         for own in paragraphs:
             segments += (Segment(sentence, paragraph, None, number, own.plain) for sentence in own.sentences)

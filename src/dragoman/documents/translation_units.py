@@ -9,6 +9,7 @@ import copy
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from dragoman.corpora.translation_units import FUZZY, UNTRANSLATED
 from dragoman.corpora.xml_stream import local_name
 from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, remark
 from dragoman.documents.inline import NOT_XML
@@ -63,7 +64,7 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             if definition is not None and definition.get("locked") == "true":
                 continue
             if target is not None and _words(target) and not _is_copy(unit, source, target):
-                done.append(DoneUnit(len(segments), _words(source), _words(target)))
+                done.append(DoneUnit(len(segments), _words(source), _words(target), _is_fuzzy(unit, number)))
                 continue
             text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
@@ -206,6 +207,15 @@ def _definition(unit: Element, number: str) -> Element | None:
     """What Trados says about a segment of a unit."""
     definitions = unit.iterfind("{*}seg-defs/{*}seg") if number else ()
     return next((one for one in definitions if one.get("id") == number), None)
+
+
+def _is_fuzzy(unit: Element, number: str) -> bool:
+    """Whether the state of a translation says that somebody has to look at it."""
+    target, definition = _child(unit, "target"), _definition(unit, number)
+    states = {unit.get("state"), unit.get("subState"), unit.get(_MEMOQ_STATUS)}
+    states |= set() if target is None else {target.get("state"), target.get("state-qualifier")}
+    states |= set() if definition is None else {definition.get("conf", "Unspecified")}
+    return not states.isdisjoint(UNTRANSLATED | FUZZY)
 
 
 def _is_copy(unit: Element, source: Element, target: Element) -> bool:
@@ -409,7 +419,7 @@ def read_memory(content: bytes, languages: Languages) -> Document:
         if given is None:
             continue
         if target is not None and _words(target):
-            done.append(DoneUnit(len(units), _words(given), _words(target)))
+            done.append(DoneUnit(len(units), _words(given), _words(target), fuzzy=False))
             continue
         text = MixedText(given, _role, _half)
         if text.inline.has_words:

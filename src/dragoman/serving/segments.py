@@ -54,6 +54,8 @@ class DocumentSegment(Struct, omit_defaults=True):
     """Sentences of one number stand together."""
     target: str | UnsetType = UNSET
     """Its translation, where the file has that; it is not changed."""
+    fuzzy: bool = False
+    """Whether the file says of its translation that somebody has to look at it."""
 
 
 class DocumentResponse(Struct):
@@ -104,7 +106,8 @@ class Documents:
         segments = await workers.run(file_segments, content, file.how)
         self._charge(request, wanted, segments)
         opened = [
-            DocumentSegment(one.source, one.paragraph, UNSET if one.target is None else one.target) for one in segments
+            DocumentSegment(one.source, one.paragraph, UNSET if one.target is None else one.target, one.fuzzy)
+            for one in segments
         ]
         return json_response(DocumentResponse(file.how.kind, *file.how.languages, file.digest, opened))
 
@@ -118,7 +121,8 @@ class Documents:
         finished = await workers.run(read_finished, content, file.how, wanted.targets, wanted.confirmed)
         self._charge(request, wanted, [segment for segment, _ in finished])
         if wanted.form != "document":
-            pairs = [(one.source, one.target or done.target) for one, done in finished]
+            left = [(one, done) for one, done in finished if not (one.fuzzy and wanted.form == "tmx")]
+            pairs = [(one.source, one.target or done.target) for one, done in left]
             given = [(source, target) for source, target in pairs if target is not None]
             ending = ENDINGS[wanted.form]
             written = await workers.run(pairs_file, ending, given, file.how.languages)

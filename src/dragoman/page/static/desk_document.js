@@ -9,7 +9,7 @@ import { suffixOf, textOf } from "./files.js";
 export const FORMS = { document: "", xliff: ".xlf", tmx: ".tmx" };
 
 /**
- * Divide a file: {facts, found}. `facts` are kept, and what `finish` needs; `found` has {source, paragraph, target?} for
+ * Divide a file: {facts, found}. `facts` are kept, and what `finish` needs; `found` has {source, paragraph, target?, fuzzy?} for
  * each segment. Throws a TypeError for a file that is neither text in UTF-8 nor of a kind that the translator reads.
  */
 export async function divide(translator, file, source, target, signal) {

@@ -25,10 +25,10 @@ const EMPTY = {
 };
 const MOST_UNDONE = 1000;
 
-/** Segments as a document has them: {source, paragraph} and, where the file has a translation already, target. */
+/** Segments as a document has them: {source, paragraph} and, where the file has a translation already, target and fuzzy. */
 export const segmentsOf = (found) =>
-  found.map(({ source, paragraph, target }) => {
-    const fixed = target === undefined ? {} : { target, origin: "file", confirmed: true };
+  found.map(({ source, paragraph, target, fuzzy }) => {
+    const fixed = target === undefined ? {} : { target, origin: "file", confirmed: !fuzzy };
     return { ...EMPTY, source, paragraph, ...fixed };
   });
 
@@ -91,9 +91,9 @@ export class Project {
     return this.#undone.length > 0;
   }
 
-  /** The first open segment after a place that is not confirmed, from the top again at the end; -1 where all are. */
+  /** The first open segment after a place that is not confirmed, from the top again at the end; -1 if none is left. */
   next(place) {
-    const wanted = (segment) => !segment.confirmed;
+    const wanted = (segment) => isOpen(segment) && !segment.confirmed;
     const found = this.segments.findIndex((segment, index) => index > place && wanted(segment));
     return found < 0 ? this.segments.findIndex(wanted) : found;
   }
