@@ -123,7 +123,7 @@ def pages(folder: Path, second: Path) -> dict[Path, str]:
 
 def first_page(results: Results, second: Results, texts: Mapping[str, Any]) -> str:
     """The page with the main claims and all claims."""
-    rows = main_claims(results, texts["headlines"], "headline", "in points")
+    rows = main_claims(results, texts["headlines"])
     verdicts = Counter(row[VERDICT].split(":")[0] for row in rows)
     heading = ["", "claim", "paper", "ours (95 % interval)", "verdict", "size of the effect"]
     table, left = claims(results)
@@ -157,36 +157,28 @@ def first_page(results: Results, second: Results, texts: Mapping[str, Any]) -> s
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def main_claims(
-    results: Results, headlines: Sequence[Mapping[str, Any]], language: str, points: str
-) -> list[list[str]]:
-    """A row for each main claim: number, claim, the paper's difference, ours, verdict, size of the effect.
-
-    `language` is the key of the claim's text, and `points` what differences in points are called.
-    """
+def main_claims(results: Results, headlines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """A row for each main claim: number, claim, the paper's difference, ours, verdict, size of the effect."""
     rows = []
     for number, headline in enumerate(headlines, 1):
         deciding = [results.claim(name) for name in headline["claims"]]
-        reported = [effects_of(results, name) for name in headline.get("reported", ())]
         effects = [effect for name in headline["claims"] for effect in effects_of(results, name)]
         parts = headline.get("parts", [""])
-        if language == "korean":
-            parts = headline.get("korean parts", parts)
         columns = zip(*effects, strict=True)
         cells = [
             "; ".join(f"{part}: {one}".removeprefix(": ") for part, one in zip(parts, column, strict=True) if one)
             for column in columns
         ]
-        beside = [ours for claim in reported for _, ours in claim if ours]
-        if beside:
-            cells[1] += f" ({points}: {'; '.join(beside)})"
-        rows.append([str(number), headline[language], *cells, verdict_of(deciding), size_of(deciding)])
+        for label, name in headline.get("reported", {}).items():
+            if beside := "; ".join(ours for _, ours in effects_of(results, name) if ours):
+                cells[1] += f" ({label}: {beside})"
+        rows.append([str(number), headline["headline"], *cells, verdict_of(deciding), size_of(deciding)])
     return rows
 
 
 def second_pair(results: Results, texts: Mapping[str, Any], heading: list[str]) -> list[str]:
     """The main claims that the second pair of languages decides, where any has run."""
-    rows = [row for row in main_claims(results, texts["headlines"], "headline", "in points") if row[VERDICT] != NOT_RUN]
+    rows = [row for row in main_claims(results, texts["headlines"]) if row[VERDICT] != NOT_RUN]
     if not rows:
         return []
     pairs = next(iter(results.found.values()))["corpus"]["train"]["pairs"]
@@ -196,7 +188,18 @@ def second_pair(results: Results, texts: Mapping[str, Any], heading: list[str]) 
 def korean_page(results: Results, texts: Mapping[str, Any]) -> str:
     """The page with the main claims in Korean."""
     korean = texts["korean"]
-    rows = main_claims(results, texts["headlines"], "korean", korean["in points"])
+    translated = [
+        {
+            **headline,
+            "headline": headline["korean"],
+            "parts": headline.get("korean parts", headline.get("parts", [""])),
+            "reported": {
+                korean["words"].get(label, label): name for label, name in headline.get("reported", {}).items()
+            },
+        }
+        for headline in texts["headlines"]
+    ]
+    rows = main_claims(results, translated)
     counts = Counter(korean["words"].get(row[VERDICT], korean["words"][NOT_DECIDED]) for row in rows)
     for row in rows:
         row[VERDICT:] = [korean["words"].get(word, korean["words"][NOT_DECIDED]) for word in row[VERDICT:]]

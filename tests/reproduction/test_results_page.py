@@ -105,7 +105,7 @@ def test_each_main_claim_has_claims_of_experiments_that_exist(program: ModuleTyp
     headlines = yaml.safe_load(program.HEADLINES.read_text(encoding="utf-8"))["headlines"]
     assert len(headlines) == 15
     for headline in headlines:
-        for name in (*headline["claims"], *headline.get("reported", ())):
+        for name in (*headline["claims"], *headline.get("reported", {}).values()):
             assert results.claim(name) is None
         comparisons = sum(len(program.effects_of(results, name)) for name in headline["claims"])
         for parts in ("parts", "korean parts"):
