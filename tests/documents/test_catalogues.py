@@ -75,8 +75,10 @@ def test_a_catalogue_in_the_encoding_that_it_names() -> None:
     assert found.decode("euc-kr") == text.replace('dog"\nmsgstr ""', 'dog"\nmsgstr "개"').replace(
         "#: 파일\n", "#: 파일\n#, fuzzy\n"
     )
-    with pytest.raises(InputError, match="the file is in EUC-KR, which lacks 'ğ'; convert it to UTF-8"):
-        translated(".po", text.encode("euc-kr"), lambda _: "ğ")
+    plain = text.replace("파일", "file")
+    assert translated(".po", plain.encode(), lambda _: "개") == found.replace("파일".encode("euc-kr"), b"file")
+    wider = translated(".po", text.encode("euc-kr"), lambda _: "ğ")
+    assert wider.decode() == found.decode("euc-kr").replace("EUC-KR", "UTF-8").replace("개", "ğ")
     with pytest.raises(InputError, match="the file is not UTF-9, which its header names"):
         translated(".po", text.replace("EUC-KR", "UTF-9").encode("euc-kr"))
 

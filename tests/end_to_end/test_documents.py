@@ -109,3 +109,20 @@ def test_what_is_wrong_with_a_document_is_told(
     assert message in said
     assert [path.name for path in tmp_path.iterdir()] == ([] if prepare is None else [words[0]])
     assert prepare is None or Path(words[0]).read_bytes() == prepare
+
+
+def test_a_catalogue_whose_encoding_lacks_a_translation_becomes_utf_8(
+    light: Path, tmp_path: Path, capsys: Said
+) -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    given, written, memory = tmp_path / "a.po", tmp_path / "b.po", tmp_path / "memory.tsv"
+    header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n'
+    given.write_bytes(f'{header}# ü\nmsgid "ab"\nmsgstr ""\n'.encode("latin-1"))
+    for translation, encoding, said in (("ö", "ISO-8859-1", False), ("ő", "UTF-8", True)):
+        memory.write_text(f"ab\t{translation}\n", encoding="utf-8")
+        assert _translate(light, given, "-o", written, "--memory", memory) == 0
+        message = f"{given}: is ISO-8859-1, which lacks characters of the translation; written as UTF-8"
+        assert (message in capsys.readouterr().err) == said
+        text = written.read_bytes().decode(encoding)
+        assert f"charset={encoding}" in text
+        assert f'# ü\n#, fuzzy\nmsgid "ab"\nmsgstr "{translation}"' in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 from dragoman.documents.document import (
@@ -25,7 +26,8 @@ _CHARSET = re.compile(rb"charset=([\w-]+)")
 def read_catalogue(content: bytes, languages: Languages) -> Document:
     """Read a gettext catalogue; new translations are fuzzy, and all forms of a plural are translated.
 
-    All other lines stay as they are.
+    All other lines stay as they are, but for the encoding in the header: it becomes UTF-8 if it lacks a character of a
+    translation.
 
     Raises:
         InputError: it is damaged, or not in the encoding that it names.
@@ -66,29 +68,38 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
                 filled = _filled(entry, lines[start:end], [one for _, one in own], is_sure=is_sure)
                 result += [*lines[position:start], *filled]
                 position = end
+        written = "".join([*result, *lines[position:]])
         try:
-            return "".join([*result, *lines[position:]]).encode(encoding)
-        except UnicodeEncodeError as error:
-            letter = error.object[error.start]
-            raise InputError(f"the file is in {encoding}, which lacks {letter!r}; convert it to UTF-8") from None
+            return written.encode(encoding)
+        except UnicodeEncodeError:
+            return re.sub(r"charset=[\w-]+", "charset=UTF-8", written, count=1).encode()
 
     declared = Languages(target=catalogue.metadata.get("Language", ""))
     return Document(texts, write, places, Units(done, write), declared=declared)
 
 
+def named_encoding(content: bytes) -> str | None:
+    """The encoding that the header of a catalogue names."""
+    named = _CHARSET.search(content)
+    return None if named is None else named[1].decode()
+
+
 def _text(content: bytes) -> tuple[str, str]:
     """A catalogue, and the encoding in which it is written again: UTF-8, or what its header names."""
+    named = named_encoding(content)
     try:
-        return decoded(content)
+        text, encoding = decoded(content)
     except InputError:
-        named = _CHARSET.search(content)
         if named is None:
             raise
-    encoding = named[1].decode()
-    try:
-        return content.decode(encoding), encoding
-    except (UnicodeDecodeError, LookupError):
-        raise InputError(f"the file is not {encoding}, which its header names") from None
+        try:
+            return content.decode(named), named
+        except (UnicodeDecodeError, LookupError):
+            raise InputError(f"the file is not {named}, which its header names") from None
+    if content.isascii() and named is not None:  # the translation may not be ASCII
+        with suppress(LookupError, UnicodeError):
+            encoding = named if content.decode(named) == text else encoding
+    return text, encoding
 
 
 def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_sure: bool) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.corpora.encodings import find_encoding, refuse_undecodable, require_encoding
+from dragoman.documents.catalogues import named_encoding
 from dragoman.documents.document import Document, Languages
 from dragoman.documents.files import open_document
 from dragoman.documents.translation import TranslatedDocument, sentences_in, translate_document
@@ -67,6 +68,8 @@ def translate_document_file(request: TranslationRequest) -> None:
     warn_of_empty(count_empty(translated.sentences), len(translated.sentences))
     if translated.untranslated:
         log.warning("%s: %s", path, _untranslated(translated.untranslated))
+    if document_kind(path) == ".po" and (named := named_encoding(content)) != named_encoding(translated.content):
+        console.info(f"{path}: is {named}, which lacks characters of the translation; written as UTF-8")
     for line in _unsure(translated):
         console.info(line)
     console.info(f"{request.files.output}: {_summary(translated)}")
