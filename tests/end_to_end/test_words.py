@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ def test_an_inflection_table_is_trained_on_and_evaluated(tmp_path: Path, capsys:
         capsys.readouterr()
         assert main([verb, str(tmp_path / "run"), table]) == 0
         assert len(capsys.readouterr().out.splitlines()) == 4
+    assert main(["heatmap", str(tmp_path / "run"), table, "--out", str(tmp_path / "maps"), "--format", "html"]) == 0
+    page = re.search(r'id="texts">(.*?)</script>', (tmp_path / "maps" / "heatmaps.html").read_text(encoding="utf-8"))
+    assert page
+    assert '"t":[{"x":"gesagt"' in page[1]  # the form of the table, not a translation of the whole line
+    capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "run"), table, "--json", "--quiet"]) == 0
     scores = json.loads(capsys.readouterr().out)["scores"]
     assert scores["WER"]["score"] == pytest.approx(100 - scores["exact match"]["score"])

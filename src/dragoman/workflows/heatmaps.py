@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.heat_map import HeatMap, segment_heat_map
 from dragoman.corpora.corpus import read_pairs
-from dragoman.corpora.pair_files import holds_pairs
+from dragoman.corpora.pair_files import INFLECTIONS, holds_pairs, pair_format
 from dragoman.errors import ConfigError, InputError
 from dragoman.progress import Console
 from dragoman.report.fonts import warn_of_missing_letters
@@ -60,7 +60,7 @@ def draw_requested(request: HeatMapRequest) -> None:
 
 def _pairs(files: Sequence[Path]) -> list[tuple[str, str | None]]:
     """The sources of the input with their given translations."""
-    if len(files) == 1 and not holds_pairs(files[0]):
+    if len(files) == 1 and not holds_pairs(files[0]) and pair_format(files[0]) not in INFLECTIONS:
         return [(line, None) for line in read_lines(files[0])]
     return [(pair.source, pair.target) for pair in read_pairs([files])]
 
