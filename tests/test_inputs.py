@@ -12,12 +12,21 @@ from pathlib import Path
 import pytest
 
 import dragoman
+from dragoman.alignment.dictionary import read_dictionary
+from dragoman.alignment.formats import read_alignments
 from dragoman.corpora.corpus import read_pairs
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, InputError
+from dragoman.evaluation.slices import read_ranks
 from dragoman.inputs import inputs_protected, note_input_at, owning
+from dragoman.scoring.nbest import read_nbest
+from dragoman.scoring.phrases import read_table
 from dragoman.stored_files import read_regular
 from dragoman.text.folders import new_folder
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.links import read_links
+from dragoman.translation.glossary import read_glossary
+from dragoman.tuning.feature_weights import read_weights
+from dragoman.tuning.pool import read_references
 
 REFUSED = "is both an input and an output, so it would be destroyed; give another file"
 NAMES: dict[str, Callable[[Path, Path], object]] = {
@@ -106,6 +115,34 @@ def test_a_pipe_is_one_input_under_all_its_names(monkeypatch: pytest.MonkeyPatch
         refused = pytest.raises(ConfigError, match=f"{files[1]}: is a pipe that is read twice; give a file for all but")
         with inputs_protected([]), refused:
             list(read_pairs([files]))
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (lambda: list(read_pairs([["-", os.devnull]])), "a"),
+        (lambda: list(read_pairs([["-", "-.b"]])), ""),
+        (lambda: list(read_links("-")), "x"),
+        (lambda: read_alignments("-"), "x"),
+        (lambda: read_alignments("-"), "1-1"),
+        (lambda: list(read_table("-")), "x"),
+        (lambda: list(read_nbest("-")), ""),
+        (lambda: read_weights("-"), "x"),
+        (lambda: read_dictionary("-"), "x"),
+        (lambda: list(read_glossary("-")), "x"),
+        (lambda: read_ranks("-"), ""),
+        (lambda: read_references(["-", os.devnull]), "a"),
+    ],
+)
+def test_messages_say_standard_input(
+    read: Callable[[], object], content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-.b").touch()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    with pytest.raises(InputError) as found:
+        read()
+    assert str(found.value).startswith("standard input")
 
 
 def test_a_pipe_that_is_only_looked_at_can_be_read(tmp_path: Path) -> None:

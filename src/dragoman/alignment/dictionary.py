@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import InputError
-from dragoman.text.lines import parse_count, read_lines, write_lines
+from dragoman.text.lines import parse_count, read_lines, shown_name, write_lines
 from dragoman.text.links import Link
 from dragoman.text.words import words_in
 
@@ -116,8 +116,8 @@ def read_dictionary(path: str | Path) -> dict[str, str]:
         count = 1 if len(rest) == 1 else parse_count(rest[-1]) if len(rest) == 2 else None
         if not source or count is None or not rest[0]:
             raise InputError(
-                f"{path}:{number}: {line[:60]!r} is not a dictionary line; expected source word, target word and "
-                "optionally a count, separated by tabs"
+                f"{shown_name(path)}:{number}: {line[:60]!r} is not a dictionary line; expected source word, target "
+                "word and optionally a count, separated by tabs"
             )
         if source not in best or count > best[source][0]:
             best[source] = count, rest[0]

@@ -29,7 +29,7 @@ from numpy.lib.format import write_array
 from numpy.typing import NDArray
 
 from dragoman.errors import InputError
-from dragoman.text.lines import read_lines, replace_file
+from dragoman.text.lines import read_lines, replace_file, shown_name
 from dragoman.text.links import Link, LinkFormat, format_links
 
 
@@ -71,16 +71,16 @@ def read_alignments(path: str | Path, form: LinkFormat | None = None, *, one_bas
     Raises:
         InputError: the file cannot be read or is malformed, or its first word number is ambiguous.
     """
-    lines = list(read_lines(path))
+    lines, name = list(read_lines(path)), shown_name(path)
     first = next((line.strip() for line in lines if line.strip()), "")
     if form == "naacl" or (form is None and _NAACL.fullmatch(first)):
-        return Alignments("naacl", tuple(_read_naacl(lines, str(path))))
-    sentences = [_parse_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
-    form = form or _way_of_counting(sentences, str(path), one_based)
+        return Alignments("naacl", tuple(_read_naacl(lines, name)))
+    sentences = [_parse_line(line, f"{name}:{number}") for number, line in enumerate(lines, 1)]
+    form = form or _way_of_counting(sentences, name, one_based)
     first_word = 1 if form == "talp" else 0
     for number, links in enumerate(sentences, 1):
         if first_word and any(0 in link[:2] for link in links):
-            raise InputError(f"{path}:{number}: has word 0, but Talp counts words from 1; pharaoh counts from 0")
+            raise InputError(f"{name}:{number}: has word 0, but Talp counts words from 1; pharaoh counts from 0")
     return Alignments(
         form, tuple(_marked((i - first_word, j - first_word, sure) for i, j, sure in links) for links in sentences)
     )

@@ -19,7 +19,7 @@ from dragoman.corpora.pair_files import (
 )
 from dragoman.corpora.pairs import GivenCorpora, Pair, as_paths
 from dragoman.errors import InputError
-from dragoman.text.lines import OnUndecodable
+from dragoman.text.lines import OnUndecodable, shown_name
 from dragoman.text.links import Link, read_links
 from dragoman.text.words import words_in
 
@@ -96,7 +96,7 @@ def _not_empty(pairs: Iterator[Pair], files: Sequence[str | Path], what: str) ->
         empty = False
         yield pair
     if empty:
-        raise InputError(f"{' and '.join(map(str, files))}: no lines in it; {what} needs at least one pair")
+        raise InputError(f"{' and '.join(map(shown_name, files))}: no lines in it; {what} needs at least one pair")
 
 
 def _read_corpus(
@@ -126,14 +126,14 @@ def _read_corpus(
 
 def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
     pairs = enumerate(zip_longest(corpus_lines(source, on_undecodable), corpus_lines(target, on_undecodable)), 1)
-    name = str(source)  # made once: text of millions of lines is read here
+    name = shown_name(source)  # made once: text of millions of lines is read here
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
             shorter = number - 1
             longer = number + sum(1 for _ in pairs)
             counts = (shorter, longer) if source_line is None else (longer, shorter)
             raise InputError(
-                f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; "
+                f"{name} has {counts[0]:,} lines but {shown_name(target)} has {counts[1]:,}; "
                 "line k of one must be the translation of line k of the other"
             )
         yield Pair(source_line, target_line, f"{name}:{number}", corpus=corpus)
@@ -146,10 +146,11 @@ def _linked(pairs: Iterator[Pair], files: Sequence[Path], alignment: Path) -> It
             counts = [number - 1, number + sum(1 for _ in both)]  # the shorter, the longer
             corpus, lines = counts if pair is None else reversed(counts)
             raise InputError(
-                f"{alignment} has {lines:,} lines but the corpus {' '.join(map(str, files))} has {corpus:,} pairs; "
+                f"{shown_name(alignment)} has {lines:,} lines but the corpus {' '.join(map(shown_name, files))} "
+                f"has {corpus:,} pairs; "
                 "line k must hold the links of pair k, and be empty where there are none"
             )
-        _require_words(pair, links, f"{alignment}:{number}")
+        _require_words(pair, links, f"{shown_name(alignment)}:{number}")
         yield replace(pair, links=links)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.errors import InputError
-from dragoman.text.lines import parse_count, read_lines
+from dragoman.text.lines import parse_count, read_lines, shown_name
 from dragoman.text.scripts import LengthUnit, line_lengths
 from dragoman.text.words import words_in
 
@@ -135,10 +135,10 @@ def read_ranks(path: str | Path) -> dict[str, int]:
         fields = fields or len(parts)
         count = parse_count(parts[-1]) if fields == 2 else 0
         if len(parts) != fields or fields > 2 or count is None:
-            raise InputError(f"{path}:{number}: {line!r} is neither a word nor a word and its count")
+            raise InputError(f"{shown_name(path)}:{number}: {line!r} is neither a word nor a word and its count")
         counts[parts[0]] = counts.get(parts[0], 0) + count
     if not counts:
-        raise InputError(f"{path}: contains no words; each line must be a word, optionally with its count")
+        raise InputError(f"{shown_name(path)}: contains no words; each line must be a word, optionally with its count")
     by_frequency = sorted(counts, key=lambda word: -counts[word])
     return {word: rank for rank, word in enumerate(by_frequency, 1)}
 

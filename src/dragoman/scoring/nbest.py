@@ -22,8 +22,7 @@ from itertools import groupby
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.inputs import STANDARD_STREAM
-from dragoman.text.lines import parse_count, read_lines
+from dragoman.text.lines import parse_count, read_lines, shown_name
 
 BARS = "|||"
 """What divides the fields of a line."""
@@ -162,7 +161,7 @@ def read_nbest(path: str | Path) -> Iterator[NBestEntry]:
         InputError: the file cannot be read or is empty, a line is malformed, or the ids are not in ascending order.
     """
     before, number = 0, 0
-    name = "standard input" if str(path) == STANDARD_STREAM else path
+    name = shown_name(path)
     for number, line in enumerate(read_lines(path), 1):
         entry = parse_entry(line, f"{name}:{number}")
         if entry.sentence < before:

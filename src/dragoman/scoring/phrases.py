@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import BARS, format_value, parse_number, unescape_words
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, shown_name
 from dragoman.text.words import words_in
 
 _FORM = "source ||| target ||| scores"
@@ -100,12 +100,12 @@ def read_table(path: str | Path, sources: Container[str] | None = None) -> Itera
     Raises:
         InputError: the file cannot be read, or a line is malformed or has another number of scores than the first.
     """
-    columns = None
+    columns, name = None, shown_name(path)
     for number, line in enumerate(read_lines(path), 1):
-        row = parse_row(line, f"{path}:{number}")
+        row = parse_row(line, f"{name}:{number}")
         columns = columns or len(row.scores)
         if len(row.scores) != columns:
-            raise InputError(f"{path}:{number}: {len(row.scores)} scores, where the first line has {columns}")
+            raise InputError(f"{name}:{number}: {len(row.scores)} scores, where the first line has {columns}")
         if sources is None or row.source in sources:
             yield row
 

@@ -15,7 +15,7 @@ from dragoman.progress import Console
 from dragoman.requests.smt import SystemTuningRequest
 from dragoman.smt.moses_ini import replace_weights
 from dragoman.smt.system import PhraseSystem, SmtTranslation
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, shown_name
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights, read_weights, write_weights
 from dragoman.tuning.mert import tune_mert, warn_of_flat_metric
 from dragoman.tuning.pool import BLEU, HypothesisPool, Vector, make_pool, read_references
@@ -38,9 +38,10 @@ def tune_system(request: SystemTuningRequest) -> None:
     """
     sources, references = list(read_lines(request.source)), read_references(request.reference)
     if not sources:
-        raise InputError(f"{request.source}: empty file")
+        raise InputError(f"{shown_name(request.source)}: empty file")
     if len(sources) != len(references):
-        raise InputError(f"{request.source} has {len(sources)} lines but {request.reference[0]} has {len(references)}")
+        one, other = shown_name(request.source), shown_name(request.reference[0])
+        raise InputError(f"{one} has {len(sources)} lines but {other} has {len(references)}")
     start = request.tuning.initial_weights
     first = None if start is None else read_weights(start)
     system = PhraseSystem.open(request.system)

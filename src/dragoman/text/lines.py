@@ -68,7 +68,7 @@ def read_lines(
             line has more than `MAX_LINE` bytes. No more of it is read, so that a gigabyte without line ends, in an
             archive say, does not fill the memory.
     """
-    name = _name(path)
+    name = shown_name(path)
     with opened(path, stream) as file:
         if encoding is not None:
             yield from _decoded_lines(file, name, encoding)
@@ -107,7 +107,7 @@ def opened(path: str | Path, stream: AbstractContextManager[BinaryIO] | None = N
     Raises:
         InputError: the file is missing, a folder, unreadable, or a damaged archive.
     """
-    name = _name(path)
+    name = shown_name(path)
     if "\0" in str(path):
         raise not_found(path)
     try:
@@ -144,7 +144,8 @@ def _too_long(name: str, number: int) -> InputError:
     )
 
 
-def _name(path: str | Path, stream: str = "standard input") -> str:
+def shown_name(path: str | Path, stream: str = "standard input") -> str:
+    """What messages call a file; "-" is standard input, or another `stream`."""
     return stream if str(path) == STANDARD_STREAM else str(path)
 
 
@@ -246,7 +247,7 @@ class UndecodableLine(NamedTuple):
         Args:
             option: begins the advice for text in Korean, such as "give --encoding cp949, or ".
         """
-        what, korean = f"{_name(self.path)}:{self.number}: {self.fault} is not UTF-8", self.korean()
+        what, korean = f"{shown_name(self.path)}:{self.number}: {self.fault} is not UTF-8", self.korean()
         if korean is None:
             return InputError(f"{what}; convert the file, for example with iconv")
         how = f"{option}convert the file: iconv -f CP949 -t UTF-8 OLD > NEW"
@@ -297,13 +298,13 @@ def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecod
         packed = _PACKED.match(raw)
         if packed is not None:
             kind = str(packed.lastgroup)
-            raise InputError(f"{_name(path)}: is no text, but {kind} data; {_PACKED_ADVICE[kind]}")
+            raise InputError(f"{shown_name(path)}: is no text, but {kind} data; {_PACKED_ADVICE[kind]}")
         wide = wide_encoding(raw)
         if wide is not None:
             # Its name without LE and BE makes iconv look at the byte order mark, and drop it.
             kind = wide.removesuffix("LE").removesuffix("BE")
             raise InputError(
-                f"{_name(path)}:1: this is {kind}, not UTF-8; convert the file, for example with "
+                f"{shown_name(path)}:1: this is {kind}, not UTF-8; convert the file, for example with "
                 f"iconv -f {wide} -t UTF-8"
             )
         raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -397,7 +398,7 @@ def _compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Bina
 @contextmanager
 def _output(path: str | Path, *, keep_partial: bool, edits: bool = False) -> Iterator[BinaryIO]:
     """The binary file of `replace_file`."""
-    name = _name(path, "standard output")
+    name = shown_name(path, "standard output")
     if is_standard_output(path):
         with _naming(name, None):
             yield sys.stdout.buffer

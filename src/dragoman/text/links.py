@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.errors import InputError
-from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.lines import read_lines, shown_name, write_lines
 
 Link = tuple[int, int]
 """(source word, target word), from 0."""
@@ -54,7 +54,7 @@ def read_links(path: str | Path) -> Iterator[list[Link]]:
         InputError: the file cannot be read, or a line of it is not Pharaoh format.
     """
     for number, line in enumerate(read_lines(path), 1):
-        yield parse_links(line, f"{path}:{number}")
+        yield parse_links(line, f"{shown_name(path)}:{number}")
 
 
 def write_links(path: str | Path, sentences: Iterable[Iterable[Link]]) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import InputError
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, shown_name
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.case_marks import CaseMarks
@@ -132,7 +132,7 @@ def read_glossary(path: str | Path) -> Iterator[Term]:
         if is_blank(line):
             continue
         columns = line.split("\t")
-        origin = f"{path}:{number}"
+        origin = f"{shown_name(path)}:{number}"
         if len(columns) != 2:
             raise InputError(
                 f"{origin}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; a line of a glossary has "

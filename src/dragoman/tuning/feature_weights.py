@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import NBestEntry, format_value, parse_number
-from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.lines import read_lines, shown_name, write_lines
 
 Weights = dict[str, tuple[float, ...]]
 """Weights of the values of each feature, in the order of the n-best lists."""
@@ -32,13 +32,13 @@ def read_weights(path: str | Path) -> Weights:
         name, equals, values = line.partition("=")
         name = name.strip()
         if not equals or not name or not values.split():
-            raise InputError(f"{path}:{number}: {line!r} is no weight; expected `Name= weight ...`")
+            raise InputError(f"{shown_name(path)}:{number}: {line!r} is no weight; expected `Name= weight ...`")
         if name in weights:
-            raise InputError(f"{path}:{number}: the weights of {name} are given twice")
-        origin = f"{path}:{number}"
+            raise InputError(f"{shown_name(path)}:{number}: the weights of {name} are given twice")
+        origin = f"{shown_name(path)}:{number}"
         weights[name] = tuple(parse_number(value, origin, f"a weight of {name}") for value in values.split())
     if not weights:
-        raise InputError(f"{path}: no weights in it; expected lines `Name= weight ...`")
+        raise InputError(f"{shown_name(path)}: no weights in it; expected lines `Name= weight ...`")
     return weights
 
 

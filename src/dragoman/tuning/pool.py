@@ -17,7 +17,7 @@ from dragoman.errors import InputError
 from dragoman.evaluation import bleu, chrf
 from dragoman.evaluation.tokenised_text import warn_of_lines_without_spaces
 from dragoman.scoring.nbest import NBestEntry, read_nbest
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, shown_name
 from dragoman.text.scripts import is_unsegmented
 from dragoman.tuning.feature_weights import shape_of
 
@@ -133,11 +133,11 @@ def read_pool(
     for path in lists:
         for entry in read_nbest(path):
             shape = shape or shape_of(entry)
-            require_shape(entry, shape, str(path))
+            require_shape(entry, shape, shown_name(path))
             if entry.sentence >= len(expected):
                 raise InputError(
-                    f"{path}: sentence {entry.sentence} (counted from 0) has no reference; {references[0]} has "
-                    f"{len(expected)} lines"
+                    f"{shown_name(path)}: sentence {entry.sentence} (counted from 0) has no reference; "
+                    f"{shown_name(references[0])} has {len(expected)} lines"
                 )
             values = tuple(value for group in entry.features.values() for value in group)
             sentences.setdefault(entry.sentence, {})[entry.text, values] = None
@@ -173,7 +173,8 @@ def read_references(paths: Sequence[str | Path], metric: TuningMetric = BLEU) ->
     columns = [list(read_lines(path)) for path in paths]
     for path, column in zip(paths, columns, strict=True):
         if len(column) != len(columns[0]):
-            raise InputError(f"{paths[0]} has {len(columns[0])} lines but {path} has {len(column)}")
+            one, other = shown_name(paths[0]), shown_name(path)
+            raise InputError(f"{one} has {len(columns[0])} lines but {other} has {len(column)}")
     if metric is BLEU and is_unsegmented(line for column in columns for line in column):
         warn_of_lines_without_spaces("references", "BLEU", DIVIDE_INTO_WORDS)
     return list(zip(*columns, strict=True))

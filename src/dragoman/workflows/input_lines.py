@@ -14,7 +14,7 @@ from typing import TypeVar
 from dragoman.errors import InputError
 from dragoman.stored_files import decode_json
 from dragoman.text.interactive import open_interactive
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, shown_name
 from dragoman.text.raw_lines import is_blank
 from dragoman.translation.prepared_lines import TextConstraints
 
@@ -104,7 +104,7 @@ def read_constraints(prefixes: str | None, constraints: str | None) -> Iterator[
 def _paired(prefixes: str, constraints: str) -> Iterator[TextConstraints]:
     for number, (begin, required) in enumerate(zip_longest(read_lines(prefixes), _constraints(constraints))):
         if begin is None or required is None:
-            ended, longer = (prefixes, constraints) if begin is None else (constraints, prefixes)
+            ended, longer = map(shown_name, (prefixes, constraints) if begin is None else (constraints, prefixes))
             raise InputError(
                 f"{ended}: ends after line {number}, but {longer} goes on; each needs one line per input line"
             )
@@ -115,7 +115,7 @@ def _constraints(path: str) -> Iterator[Sequence[str]]:
     """The phrases of each line: a JSON list of strings in a .jsonl file, otherwise separated by tabs."""
     as_json = ".jsonl" in path
     for number, line in enumerate(read_lines(path), 1):
-        phrases = _json_phrases(line, f"{path}:{number}") if as_json else line.split("\t")
+        phrases = _json_phrases(line, f"{shown_name(path)}:{number}") if as_json else line.split("\t")
         yield [phrase.strip() for phrase in phrases if not is_blank(phrase)]
 
 

@@ -29,7 +29,7 @@ from dragoman.runs.parts import changing
 from dragoman.scoring.given_targets import log_probability
 from dragoman.scoring.language_model import PerplexityCounter
 from dragoman.systems import DeviceName
-from dragoman.text.lines import read_lines, replace_output, write_lines
+from dragoman.text.lines import read_lines, replace_output, shown_name, write_lines
 from dragoman.text.raw_lines import is_blank
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
@@ -116,7 +116,7 @@ def measure_perplexity(request: PerplexityRequest) -> tuple[PerplexityCounter, i
     for scores in opened.scorer().score_lines(counted()):
         measured.add(scores)
     if not measured.lines:
-        raise InputError(f"{request.input}: empty file, so there is no perplexity")
+        raise InputError(f"{shown_name(request.input)}: empty file, so there is no perplexity")
     return measured, unknown
 
 

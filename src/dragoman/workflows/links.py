@@ -15,6 +15,7 @@ from dragoman.alignment.symmetrize import symmetrize
 from dragoman.errors import InputError
 from dragoman.progress import Console
 from dragoman.requests.alignment import AerRequest, DictionaryRequest, SymmetrizationRequest
+from dragoman.text.lines import shown_name
 from dragoman.text.links import Link, LinkFormat, read_links, write_links
 from dragoman.text.scripts import SpacingWatch
 
@@ -57,7 +58,7 @@ def symmetrize_files(request: SymmetrizationRequest) -> None:
         for number, (forward, backward) in enumerate(both, 1):
             if forward is None or backward is None:
                 shorter = request.forward if forward is None else request.backward
-                raise InputError(f"{shorter}: ends after line {number - 1}, but the other file goes on")
+                raise InputError(f"{shown_name(shorter)}: ends after line {number - 1}, but the other file goes on")
             back = [(j, i) for i, j in backward] if request.swapped else backward
             yield symmetrize(forward, back, request.symmetrize)
 

@@ -12,7 +12,7 @@ from dragoman.scoring.phrase_scores import compute, identity, moses_lines, write
 from dragoman.scoring.phrases import PhrasesOfText, distinct_pairs, read_table
 from dragoman.smt.moses_ini import FILE, PHRASE_TABLE, MosesConfiguration, extend_configuration, read_configuration
 from dragoman.text.journal import Journal
-from dragoman.text.lines import read_lines, replace_output
+from dragoman.text.lines import read_lines, replace_output, shown_name
 from dragoman.text.temporary import make_folder, writing
 from dragoman.workflows.smt_features import open_columns
 
@@ -78,7 +78,7 @@ def _add_columns(request: PhraseTableRequest, table: str, out: str, folder: Path
     sources = PhrasesOfText(line for path in texts for line in read_lines(path)) if texts else None
     first = next(read_table(table, sources), None)
     if first is None:
-        raise ConfigError(f"{table}: no phrase pairs{' of the phrases in --filter' if texts else ''}")
+        raise ConfigError(f"{shown_name(table)}: no phrase pairs{' of the phrases in --filter' if texts else ''}")
     device, threads = request.general.device, request.general.threads
     columns = open_columns(request.model, request.reverse, unknown=request.unknown, device=device, threads=threads)
     names = ["forward"] * len(request.model) + ["reverse"] * len(request.reverse) + ["unknown"] * request.unknown

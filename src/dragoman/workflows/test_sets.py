@@ -21,7 +21,7 @@ from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
 from dragoman.runs.opening import Run, open_models
 from dragoman.text.display import columns
-from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.lines import read_lines, shown_name, write_lines
 from dragoman.workflows.evaluation import (
     MeasureOptions,
     bleu_preparation,
@@ -145,5 +145,5 @@ def _other_lines(path: str) -> list[str]:
     """The lines of another text that are translated; no more are read."""
     lines = list(islice(read_lines(path), OTHER_LINES))
     if not lines:
-        raise InputError(f"{path}: no lines in it; give text to translate, or leave --robustness-lines out")
+        raise InputError(f"{shown_name(path)}: no lines in it; give text to translate, or leave --robustness-lines out")
     return lines
