@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dragoman.evaluation.evaluate import evaluate
-from dragoman.evaluation.slices import by_source_length
+from dragoman.evaluation.slices import by_length
 from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample, given_sample
 from dragoman.text.words import raw_words
@@ -243,7 +243,9 @@ def many() -> Report:
     ]
     lengths = [" ".join("a" * (1 + n // 3)) for n in range(count)]
     evaluation = evaluate(
-        [one.translation for one in samples], [one.reference for one in samples], slicings=[by_source_length(lengths)]
+        [one.translation for one in samples],
+        [one.reference for one in samples],
+        slicings=[by_length(lengths, "source")],
     )
     records = [{"kind": "train", "update": n, "seconds": n, "loss": 9 / n, "perplexity": 9 / n} for n in (1, 2, 3)]
     return Report(title="A run", systems=[ReportedSystem("one", samples, evaluation)], records=records)

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from dragoman.evaluation.evaluate import evaluate
-from dragoman.evaluation.slices import by_source_length
+from dragoman.evaluation.slices import by_length
 from dragoman.report.charts import COLUMNS
 from dragoman.report.curves import learning_curves, slice_curves
 
@@ -78,7 +78,7 @@ def evaluation(worse: bool = False):
     sources = ["a " * length for length in (3, 7, 12, 12) for _ in range(10)]
     references = ["b c d e f g h i" for _ in sources]
     hypotheses = ["b c d e x x x x" if worse else line for line in references]
-    return evaluate(hypotheses, references, slicings=[by_source_length(sources)])
+    return evaluate(hypotheses, references, slicings=[by_length(sources, "source")])
 
 
 def test_scores_of_slices_are_a_line_for_each_system_with_the_sizes_of_slices():
@@ -95,7 +95,7 @@ def test_scores_of_slices_are_a_line_for_each_system_with_the_sizes_of_slices():
 def slices(*sizes: int):
     """BLEU over slices of so many sentences."""
     sources = ["a " * (5 * place + 1) for place, size in enumerate(sizes) for _ in range(size)]
-    found = evaluate(["b c d e"] * len(sources), ["b c d e"] * len(sources), slicings=[by_source_length(sources)])
+    found = evaluate(["b c d e"] * len(sources), ["b c d e"] * len(sources), slicings=[by_length(sources, "source")])
     return slice_curves({"one": found}, "source length in words", ["BLEU"])
 
 
@@ -114,7 +114,7 @@ def test_scores_and_losses_begin_at_zero():
 
 
 def test_one_or_two_slices_make_no_curve():
-    table = evaluate(["a"], ["a"], slicings=[by_source_length(["a"])])
+    table = evaluate(["a"], ["a"], slicings=[by_length(["a"], "source")])
     assert slice_curves({"one": table}, "source length in words", ["BLEU"]) == []
 
 

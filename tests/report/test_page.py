@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, evaluate
 from dragoman.evaluation.significance import Comparisons, MetricComparison
-from dragoman.evaluation.slices import by_source_length
+from dragoman.evaluation.slices import by_length
 from dragoman.report.differences import OovCounts, OovToken
 from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample
@@ -92,7 +92,7 @@ def measured(samples: list[Sample]) -> Evaluation:
     return evaluate(
         [sample.translation for sample in samples],
         [sample.reference for sample in samples],
-        slicings=[by_source_length([sample.source for sample in samples])],
+        slicings=[by_length([sample.source for sample in samples], "source")],
         perplexity=ReferencePerplexity(10.0, 5, 2),
     )
 
