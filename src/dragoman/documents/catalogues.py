@@ -72,7 +72,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
         try:
             return written.encode(encoding)
         except UnicodeEncodeError:
-            return re.sub(r"charset=[\w-]+", "charset=UTF-8", written, count=1).encode()
+            return written.replace(f"charset={encoding}", "charset=UTF-8", 1).encode()
 
     declared = Languages(target=catalogue.metadata.get("Language", ""))
     return Document(texts, write, places, Units(done, write), declared=declared)
