@@ -16,7 +16,7 @@ KINDS = {
     ("reference/", "terms"): ("Reference", "참고 자료"),
     ("papers/results", "recipe", "performance", "reliability"): ("Results", "결과"),
     ("papers/",): ("Explanation: a paper and its model", "해설: 논문과 그 모델"),
-    ("lab-book/",): ("Lab book: measurements, dated", "측정 기록"),
+    ("lab-book/",): ("Lab book: measurements, dated", "실험 기록"),
     ("contributing/",): ("For contributors", "기여 안내"),
     ("comparison",): ("Explanation", "해설"),
     ("faq", "errors"): ("Questions and answers", "질문과 답"),
