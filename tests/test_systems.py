@@ -169,14 +169,15 @@ def test_the_message_has_both_sizes() -> None:
             r"^training\.batch\.size: a batch of 1,000,000,000 tokens \(its states and logits alone\) needs "
             r"[\d.]+ TB of memory, but there are 8 GB here; lower it$",
         ),
-        ("search.beam=1000000000", r"^search\.beam: a beam of 1,000,000,000 over 8 words needs 32 GB of memory"),
-        ("training.validation.beam=1000000000", r"^training\.validation\.beam: a beam of 1,000,000,000"),
+        ("search.beam=1000", r"^search\.beam: a beam of 1,000 over 8 words needs 480 kB of memory"),
+        ("training.validation.beam=1000", r"^training\.validation\.beam: a beam of 1,000 over 8 words"),
     ],
 )
 def test_a_model_that_cannot_fit_is_refused_before_the_text_is_read(
     setting: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.systems.machine_memory", lambda: 8 * 10**9)
+    monkeypatch.setattr("dragoman.systems._NEGLIGIBLE", 0)
+    monkeypatch.setattr("dragoman.systems.machine_memory", lambda: 400_000)
     monkeypatch.setattr("dragoman.model.devices.machine_memory", lambda: 8 * 10**9)
     config = override(load_preset("standard"), [setting])
     files = [(tmp_path / "none.de", tmp_path / "none.en")]
@@ -216,9 +217,9 @@ def test_a_stored_text_limits_the_memory_of_a_batch(tmp_path: Path, monkeypatch:
 def test_a_beam_or_samples_that_cannot_fit_are_refused(toy_engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.systems.machine_memory", lambda: 8 * 10**9)
     source, lengths = np.array([[5, 3]]), np.array([2])
-    with pytest.raises(ConfigError, match=r"^a beam of 1,000,000,000 over 12 words needs 48 GB of memory"):
+    with pytest.raises(ConfigError, match=r"^a beam of 1,000,000,000 over 12 words needs 720 GB of memory"):
         beam_search(toy_engine(12), source, lengths, SearchConfig(beam=10**9))
-    with pytest.raises(ConfigError, match=r"^a number of samples of 1,000,000,000 over 12 words needs 48 GB"):
+    with pytest.raises(ConfigError, match=r"^a number of samples of 1,000,000,000 over 12 words needs 720 GB"):
         sample(toy_engine(12), source, lengths, SearchConfig(), Sampling(), np.array([0]), 10**9)
 
 

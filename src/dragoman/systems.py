@@ -143,6 +143,8 @@ _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Files with the limit of a container, by version of the kernel's control groups."""
 
 _NEGLIGIBLE = 1 << 28
+_WORD_BYTES = 60
+"""Bytes that a row of a search takes for each word of the vocabulary, as measured."""
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Parameters of glibc's mallopt: free memory at the end of the heap that goes back to the system, and the size from
@@ -183,12 +185,14 @@ def require_memory(needed: int, what: str, remedy: str, available: int | None = 
 
 
 def require_rows(rows: int, vocabulary: int, what: str) -> None:
-    """Refuse a search whose rows cannot be scored together: each needs a float32 for every word of the vocabulary.
+    """Refuse a search whose rows cannot be scored together.
+
+    Samples, and a beam at the longest length, have all words of each row in order: scores, ids and their sums.
 
     Raises:
         ConfigError: they do not fit into the memory of the machine; the message begins with `what`.
     """
-    needed = 4 * rows * vocabulary
+    needed = _WORD_BYTES * rows * vocabulary
     if needed > _NEGLIGIBLE:
         require_memory(needed, f"{what} of {rows:,} over {vocabulary:,} words", "lower it")
 

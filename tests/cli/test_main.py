@@ -46,6 +46,14 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (["translate"], "the following arguments are required: RUN (see dragoman translate --help)"),
         (["translate", "R", "--beam"], "argument --beam: expected one argument"),
         (["translate", "R", "--beam", "0"], "argument --beam: '0' is not a whole number, 1 or more"),
+        (
+            ["translate", "R", "--beam", "9999"],
+            "argument --beam: '9999' is not a whole number, 1 or more, at most 1,000",
+        ),
+        (
+            ["translate", "R", "--nbest", "9999"],
+            "argument --nbest: '9999' is not a whole number, 1 or more, at most 1,000",
+        ),
         (["translate", "R", "--beam", "five"], "argument --beam: 'five' is not a whole number, 1 or more"),
         (
             ["translate", "R", "--max-length-extra", "-1"],

@@ -651,6 +651,7 @@ def test_native_requests_that_cannot_be_met_are_refused(client: TestClient) -> N
         ("/v1/translate", {"text": "ab"}, "Object missing required field `target`"),
         ("/v1/translate", {"text": "ab", **PAIR, "beem": 3}, "Object contains unknown field `beem`"),
         ("/v1/translate", {"text": "ab", **PAIR, "beam": 0}, "Expected `int` >= 1 - at `$.beam`"),
+        ("/v1/translate", {"text": "ab", **PAIR, "beam": 1_000_000}, "Expected `int` <= 50 - at `$.beam`"),
         ("/v1/translate", {"text": "ab", **PAIR, "alpha": 1.0}, "alpha requires normalisation gnmt or power"),
         ("/v1/translate", {"text": [], **PAIR}, "Expected `array` of length >= 1 - at `$.text`"),
         ("/v1/translate", {"text": "ab", **PAIR, "constraints": ["Ω"]}, "'Ω' cannot appear in a translation"),

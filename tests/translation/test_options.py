@@ -136,6 +136,7 @@ def test_unknown_words_are_replaced_by_a_mapping_or_a_file(copier, tmp_path: Pat
     ("options", "message"),
     [
         ({"beam": 0}, "search: beam: expected a whole number >= 1, not 0"),
+        ({"beam": 1001}, "search: beam: expected a whole number <= 1000, not 1001"),
         ({"beam": "5"}, "search: beam: expected a whole number, not '5'"),
         ({"finish": "refil"}, r"search: finish: expected refill \| shrink, not 'refil' \(did you mean refill\?\)"),
         ({"alpha": 0.5}, "alpha requires normalisation gnmt or power"),
@@ -150,7 +151,8 @@ def test_unknown_words_are_replaced_by_a_mapping_or_a_file(copier, tmp_path: Pat
         ({"ban": ["x"]}, "banned word 'x': the model does not know"),
         ({"threads": 0}, "threads is 0, but must be a whole number from 1 to 1,024"),
         ({"threads": 1.5}, "threads is 1.5, but must be"),
-        ({"n_best": 0}, "n-best is 0, but must be at least 1"),
+        ({"n_best": 0}, "n-best is 0, but must be from 1 to 1,000"),
+        ({"n_best": 1001, "sample": True}, "n-best is 1001, but must be from 1 to 1,000"),
     ],
 )
 def test_what_has_no_effect_or_is_out_of_range_is_refused(copier, options, message):

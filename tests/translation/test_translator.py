@@ -139,7 +139,7 @@ def test_the_n_best_are_ranked_and_the_first_is_the_best(babbler):
 @pytest.mark.parametrize(
     ("n_best", "message"),
     [
-        (0, "n-best is 0, but must be at least 1"),
+        (0, "n-best is 0, but must be from 1 to 1,000"),
         (4, "n-best is 4, but a beam of 3 keeps no more than 3 translations; set the beam to 4 or more"),
     ],
 )

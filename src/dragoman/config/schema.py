@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dragoman.config.section import LARGEST, Count, Layers, Natural, NonNegative, Positive, Section, Share, doc
+from dragoman.config.section import LARGEST, Beam, Count, Layers, Natural, NonNegative, Positive, Section, Share, doc
 
 FORMAT = 2
 """Version of the configuration and of the run folder around it; a reader refuses any other."""
@@ -456,7 +456,7 @@ class ValidationConfig(Section):
         Literal["auto", "13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"],
         doc("tokenizer of BLEU, by sacreBLEU's names; auto: the one that fits the target language"),
     ] = "auto"
-    beam: Annotated[Count, doc("beam size for bleu, chrf and accuracy")] = 1
+    beam: Annotated[Beam, doc("beam size for bleu, chrf and accuracy")] = 1
     sentences: Annotated[Natural, doc("number of dev sentences to translate; 0: all")] = 0
     patience: Annotated[Natural, doc("early stopping: validations without improvement; 0: never")] = 0
 
@@ -543,7 +543,7 @@ class SearchConfig(Section):
     'mean'
     """
 
-    beam: Annotated[Count, doc("beam size; 1: greedy search")] = 5
+    beam: Annotated[Beam, doc("beam size; 1: greedy search")] = 5
     normalisation: Annotated[
         LengthNormalisation,
         doc(

@@ -14,7 +14,11 @@ from msgspec import Meta
 LARGEST = 10**9
 """The largest whole number of most keys: nothing that they count is larger, and products of two fit into 64 bits."""
 
+LARGEST_BEAM = 1000
+"""The largest beam, n-best list and number of samples: each hypothesis takes 60 bytes for every word (systems.py)."""
+
 Count = Annotated[int, Meta(ge=1, le=LARGEST)]
+Beam = Annotated[int, Meta(ge=1, le=LARGEST_BEAM)]
 Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 Layers = Annotated[int, Meta(ge=1, le=100)]
 Positive = Annotated[float, Meta(gt=0)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import field
 
 from dragoman.config.sampling import Sampling
-from dragoman.config.section import Count, Section, doc, keys_of
+from dragoman.config.section import Beam, Count, Section, doc, keys_of
 from dragoman.errors import ConfigError
 from dragoman.requests.shared import (
     CORPORA,
@@ -83,7 +83,7 @@ class Output(Section):
             "nbest: Moses n-best list"
         ),
     ] = "text"
-    nbest: Annotated[Count, doc("translations per sentence")] = 1
+    nbest: Annotated[Beam, doc("translations per sentence")] = 1
     paragraphs: Annotated[
         bool,
         doc(

@@ -18,6 +18,7 @@ import numpy as np
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
+from dragoman.config.section import LARGEST_BEAM
 from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
@@ -319,7 +320,8 @@ class Translator:
 
         Raises:
             TypeError: `lines` is one string, or a line is not a string.
-            ConfigError: `n_best` is not from 1 to the beam; a coverage penalty for a model without attention.
+            ConfigError: `n_best` is not from 1 to the beam (samples: to 1,000); a coverage penalty for a model without
+                attention.
             InputError: there are more or fewer constraints than lines, or one that the model cannot meet.
             RunError: the model's log-probabilities are NaN.
 
@@ -332,8 +334,8 @@ class Translator:
             raise TypeError("translate_lines takes an iterable of lines, not one string; use translate(text)")
         if not isinstance(lines, Iterable):
             raise TypeError(f"translate_lines takes an iterable of lines, not {type(lines).__name__}")
-        if n_best < 1:
-            raise ConfigError(f"n-best is {n_best}, but must be at least 1")
+        if not 1 <= n_best <= LARGEST_BEAM:
+            raise ConfigError(f"n-best is {n_best}, but must be from 1 to {LARGEST_BEAM:,}")
         if self._sampling is None and n_best > self._search.beam:
             raise ConfigError(
                 f"n-best is {n_best}, but a beam of {self._search.beam} keeps no more than {self._search.beam} "
