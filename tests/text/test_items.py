@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import pickle
 import time
 
@@ -28,6 +29,26 @@ def test_examples_are_found_whatever_stands_around_them(kind: str, example: str)
             assert found(line.format(example), items) == [example], line
 
 
+@pytest.mark.parametrize(
+    ("line", "items"),
+    [
+        ("&lt;b&gt;dog&lt;/b&gt;", ["&lt;b&gt;", "&lt;/b&gt;"]),
+        ("a&lt;br/&gt;b <b>c</b>d", ["&lt;br/&gt;", "<b>", "</b>"]),
+        ("x&lt;img src=&quot;a&amp;b&quot; alt='&quot;'&gt;y", ["&lt;img src=&quot;a&amp;b&quot; alt='&quot;'&gt;"]),
+        ("&lt;y and z&gt;", ["&lt;", "&gt;"]),
+        ("two&nbsp;dogs AT&amp;T &quot;dog&quot;s don&#39;t", ["&nbsp;", "&amp;", "&quot;", "&quot;", "&#39;"]),
+        ("{name}s v{0} ${HOME}dir", ["{name}", "{0}", "${HOME}"]),
+        ("%sdog v%s %dpx", ["%s", "%s", "%d"]),
+        ("%dx%d %s%s", ["%d", "%d", "%s", "%s"]),
+        ("%1$sdog a%(name)sb %02dh %.1fMB", ["%1$s", "%(name)s", "%02d", "%.1f"]),
+    ],
+)
+def test_items_that_words_touch_are_found_and_stay_where_they_are(line: str, items: list[str]) -> None:
+    masked = ALL.mask(line)
+    assert list(masked.items) == items
+    assert restore(masked.text, masked.items, stand_apart(line, ALL.find(line))) == line
+
+
 @pytest.mark.parametrize("mark", KINDS["list"].examples)
 def test_the_mark_of_a_list_is_found_where_a_line_begins(mark: str) -> None:
     assert found(f"{mark} A dog.") == [mark]
@@ -51,6 +72,7 @@ def test_the_items_that_robustness_inserts_are_found(item: str) -> None:
         "It's the dogs' turn; a < b > c, the 1990s, 21st, 3D, B2B, x/y, e.g. this.",
         "Ein 5-jähriger Junge (a) fährt U-Bahn: 5%ig sicher & froh!",
         "그는 3 번째 줄에 있다.",
+        "5 %ige L&ouml;sung, 3 %des %complete a%20dog %hello, B&Bs",
     ],
 )
 def test_usual_text_has_none(line: str) -> None:
@@ -62,7 +84,7 @@ def test_no_pattern_is_slow_on_any_line() -> None:
     text = "a a@ @ a/ /a http:// {{ { % &a # 1 1. 1, A- A - v1. www. \\ C:\\a\\ a@a. 12: 2026- 0a 😀 ⟦ vnd.a: %( ~/a"
     parts = text.split()
     began = time.perf_counter()
-    for part in (*parts, "<a ", '<a b="', " /a", "1'000"):
+    for part in (*parts, "<a ", '<a b="', "&lt;a b=&quot;", "&lt;a b='&", " /a", "1'000", "%0"):
         ALL.find((part * 100_000)[:100_000])
     assert time.perf_counter() - began < 60
 
@@ -85,6 +107,7 @@ def test_a_source_is_masked_in_order_and_restored() -> None:
         (f"{ONE}{TWO}ém", ["12", "@kim"], "12 @kim ém"),
         (f"({ONE}), „{TWO}“.", ["3.14", "a@b.org"], "(3.14), „a@b.org“."),
         (f"{ONE}Hund{TWO}", ["<b>", "</b>"], "<b>Hund</b>"),
+        (f"{ONE}px {TWO}x", ["%d", "%PRODUCTNAME"], "%dpx %PRODUCTNAME x"),
         (f"{ONE}이 {TWO}と", ["{x}", "AB-12"], "{x}이 AB-12と"),
     ],
 )
@@ -109,11 +132,12 @@ def test_an_item_that_stands_apart_in_the_source_stands_apart() -> None:
 
 def test_no_space_comes_between_a_tag_and_what_it_holds() -> None:
     line = "<b>A dog</b> sees <i> cats </i><br/>"
-    masked = ALL.mask(line)
-    apart = stand_apart(line, [span for span in masked.spans or () if span[1] - span[0] > 1])
     one, two, three, four, five = PLACEHOLDERS[:5]
     written = f"{one} Ein Hund {two} sieht {three} Katzen {four} {five}"
-    assert restore(written, masked.items, apart) == "<b>Ein Hund</b> sieht <i> Katzen </i><br/>"
+    for escape in (str, html.escape):
+        masked = ALL.mask(escape(line))
+        apart = stand_apart(escape(line), ALL.find(escape(line)))
+        assert restore(written, masked.items, apart) == escape("<b>Ein Hund</b> sieht <i> Katzen </i><br/>")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ _WORD = "[A-Za-z0-9_]"
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _FILE = "[A-Za-z0-9_.+~-]"
 _PICTURE = "(?:[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff])"
+_FORMAT = "[-+#0]{0,5}[0-9]{0,5}(?:[.][0-9]{1,5})?(?:hh|h|ll|l|z)?"
+_SIGNS = (
+    "amp|lt|gt|quot|apos|nbsp|e[mn]sp|thinsp|shy|zwn?j|[lr]rm|[nm]dash|[lrsb][sd]?quo|[lr]s?aquo|hellip|bull|middot"
+    "|times|deg|copy|reg|trade|euro"
+)
+"""Names of entities that are no letters."""
 _BULLET = "[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]"
 _HEX = "[0-9A-Fa-f]"
 _SPACE = r"[ \u00a0\u00ad\u1680\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]"
@@ -58,17 +64,23 @@ KINDS: Mapping[ItemKind, KindOfItem] = {
         ("kim@example.org", "jo.doe+x@mail.example.com"),
     ),
     "tag": KindOfItem(
-        r"""<\/?[A-Za-z][A-Za-z0-9:_-]*(?: +[A-Za-z_:-]+=(?:"[^"<>]*"|'[^'<>]*'))* ?\/?>""",
-        ("<b>", "</a>", "<br/>", '<img src="a.png">'),
+        r"""<\/?[A-Za-z][A-Za-z0-9:_-]*(?: +[A-Za-z_:-]+=(?:"[^"<>]*"|'[^'<>]*'))* ?\/?>"""
+        r"""|&lt;\/?[A-Za-z][A-Za-z0-9:_-]*(?: +[A-Za-z_:-]+=(?:&quot;(?:[^&<>]|&(?!quot;|[lg]t;))*&quot;"""
+        r"""|"(?:[^"&<>]|&(?![lg]t;))*"|'(?:[^'&<>]|&(?![lg]t;))*'))* ?\/?&gt;""",
+        ("<b>", "</a>", "<br/>", '<img src="a.png">', "&lt;b&gt;", "&lt;a href=&quot;a.html?b&amp;c&quot;&gt;"),
     ),
     "variable": KindOfItem(
         r"[$#%]?\{\{[^{}]{0,60}\}\}|[$#%]?\{[A-Za-z0-9_.:%-]{0,60}\}"
-        rf"|(?<![A-Za-z0-9%])%(?:[0-9]+\$)?(?:\({_NAME}\))?[-+#0]*[0-9]*(?:\.[0-9]+)?(?:hh|h|ll|l|z)?"
-        r"[diouxXeEfgGcsr@](?![A-Za-z0-9])|(?<![A-Za-z0-9%])%(?:[0-9]{1,2}|[A-Z][A-Z0-9_]+)(?![A-Za-z0-9_])",
+        rf"|(?<!%)%(?:[0-9]{{1,3}}\$|\({_NAME}\)){_FORMAT}[diouxXeEfgGcsr@]"
+        rf"|(?<![0-9%])%{_FORMAT}[diouxXeEfgGcsr@](?![A-Za-z0-9])"
+        # Letters behind go on with a unit (%dpx), but 50 %des and 5 %ige are text, and so is a%20dog.
+        r"|(?<![0-9%])(?<![0-9][ \u00a0\u202f])%(?:(?:0[0-9]|ll?)?[ds]|[0-9]?\.[0-9]f|@)"
+        r"|(?<![A-Za-z0-9%])%(?:[0-9]{1,2}|[A-Z][A-Z0-9_]+)(?![A-Za-z0-9_])",
         ("{name}", "{0}", "{{ total }}", "${HOME}", "%s", "%1$s", "%(name)d", "%.2f", "%1", "%PRODUCTNAME"),
     ),
     "entity": KindOfItem(
-        r"(?<![A-Za-z])&(?:[A-Za-z]{2,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});(?![A-Za-z])",
+        # A name that is not known here may be that of a letter, and f&uuml;r is a word.
+        rf"&(?:#[0-9]{{1,7}}|#[xX][0-9A-Fa-f]{{1,6}}|{_SIGNS});|(?<![A-Za-z])&[A-Za-z]{{2,31}};(?![A-Za-z])",
         ("&amp;", "&nbsp;", "&#8217;"),
     ),
     "path": KindOfItem(
@@ -127,6 +139,8 @@ _TWO_PLACEHOLDERS = re.compile(f"([{PLACEHOLDERS}]) (?=([{PLACEHOLDERS}]))")
 _LETTER = re.compile(f"[{LETTERS}0-9]")
 _EDGE = re.compile(f"[{LETTERS}0-9_/@#]")
 """First or last characters of items that letters would go on with."""
+_CONVERSION = re.compile("%.*[a-z@]")
+"""Variables behind which letters may follow, as in %dpx."""
 _OWN_CHARACTERS = str.maketrans(dict.fromkeys(PLACEHOLDERS, "\ufffd"))
 _NUMBERS = re.compile(KINDS["number"].pattern)
 _NUMBER = re.compile("[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?")
@@ -137,7 +151,7 @@ _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _SPACES = re.compile(f"{_SPACE}+")
 _WORDS = re.compile(f"[{LETTERS}](?:[{LETTERS}{HIDDEN}'’.-]|{_SPACE})*")
 """Items that are text, such as names: they are written in normal form."""
-_TAG = re.compile(r"<(\/?)[A-Za-z][^<>]*(?<!\/)>")
+_TAG = re.compile(r"(?:<|&lt;)(\/?)[A-Za-z][^<>]*(?<!\/)(?:>|&gt;)")
 """A tag before or after what it holds; group 1 is "/" after it."""
 _QUOTATION = re.compile(
     f"{_SPACE}*("
@@ -358,7 +372,7 @@ def restore(text: str, items: Sequence[str], apart: Sequence[tuple[bool, bool]] 
             if tag and tag[1] and not before:
                 restored = restored.removesuffix(" ")
             touches = bool((before or _EDGE.match(written)) and _LETTER.match(restored[-1:]))
-            ended = after or bool(_EDGE.match(written[-1:]))
+            ended = after or bool(_EDGE.match(written[-1:]) and not _CONVERSION.fullmatch(written))
             opened = bool(tag and not tag[1] and not after)
         else:
             written = part.removeprefix(" ") if opened else part

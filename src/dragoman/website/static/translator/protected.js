@@ -16,7 +16,8 @@ const ALL_INVISIBLE = /[\u00ad\u200b\u2060\ufeff]/gu;
 const SPACES = new RegExp(`${SPACE}+`, "gu");
 const SPACES_BEFORE = new RegExp(`^${SPACE}+`, "u");
 const WORDS = new RegExp(`^[${LETTERS}](?:[${LETTERS}${HIDDEN}'\\u2019.\\-]|${SPACE})*$`, "u");
-const TAG = /^<(\/?)[A-Za-z][^<>]*(?<!\/)>$/u;
+const TAG = /^(?:<|&lt;)(\/?)[A-Za-z][^<>]*(?<!\/)(?:>|&gt;)$/u;
+const CONVERSION = /^%.*[a-z@]$/u;
 const QUOTATION = new RegExp(
   `^(${SPACE}*)("[^"]+"|“[^“”"]+”|„[^„“”"]+[“”]|«[^«»]+»|»[^«»]+«|‘[^‘’]+’|「[^「」]+」|『[^『』]+』)${SPACE}*$`,
   "u",
@@ -144,7 +145,7 @@ export function restored(text, items, apart = []) {
       if (tag?.[1] && !before && result.endsWith(" ")) result = result.slice(0, -1);
       opened = tag && !tag[1] && !after;
       const begins = before || EDGE.test(codePoints(written)[0]);
-      ended = after || EDGE.test(codePoints(written).at(-1));
+      ended = after || (EDGE.test(codePoints(written).at(-1)) && !CONVERSION.test(written));
       result += (begins && LETTER.test(codePoints(result).at(-1) ?? "") ? " " : "") + written;
     } else {
       const inside = opened && part.startsWith(" ") ? part.slice(1) : part;
