@@ -179,7 +179,7 @@ def draw_different(engine, lines, count, sampling=None, **settings):
         config = SearchConfig(**settings)
         return sample(engine, *source, config, sampling or Sampling(), np.array(places), count, first=first)
 
-    return draw_until_different(draw_round, len(lines), count), rounds
+    return draw_until_different(draw_round, lambda one: tuple(one.tokens), len(lines), count), rounds
 
 
 def every_probability(engine, line, longest, symbols):

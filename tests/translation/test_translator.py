@@ -132,8 +132,25 @@ def test_the_n_best_are_ranked_and_the_first_is_the_best(babbler):
     for [best], several in zip(babbler.translate_lines(lines), babbler.translate_lines(lines, n_best=3), strict=True):
         assert several[0].text == best.text
         assert [other.score for other in several] == sorted((other.score for other in several), reverse=True)
-        assert len({tuple(other.tokens) for other in several}) == len(several)
+        assert len({other.text for other in several}) == len(several)
         assert 1 <= len(several) <= 3
+
+
+def test_of_equal_texts_a_list_has_the_best_and_different_samples_have_no_other(toy_engine):
+    """ "▁a" and "a" are the same text where a translation begins."""
+    a, blank_a, b = SIDE.vocabulary.ids(["a", "▁a", "b"])
+
+    def answer(source, prefix):
+        return {EOS: 1.0} if len(prefix) > 1 else {blank_a: 0.5, a: 0.3, b: 0.2}
+
+    def translated(sampling=None):
+        engine, search = toy_engine(SIZE, answer=answer), SearchConfig(beam=3)
+        [n_best] = Translator(engine, SIDE, SIDE, search, sampling).translate_lines(["ab"], n_best=3)
+        return [(one.text, one.tokens) for one in n_best]
+
+    assert translated() == [("a", ["▁a"]), ("b", ["b"])]
+    assert sorted(text for text, _ in translated(Sampling(distinct=True))) == ["a", "b"]
+    assert [text for text, _ in translated(Sampling(seed=2))].count("a") > 1
 
 
 @pytest.mark.parametrize(
@@ -284,7 +301,7 @@ def test_distinct_samples_are_all_different(toy_engine):
     sampling = Sampling(seed=3, distinct=True)
     translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_length_extra=2), sampling)
     for samples in translator.translate_lines(["ab", "", "c"], n_best=6):
-        assert len({tuple(sample.tokens) for sample in samples}) == len(samples) in (1, 6)
+        assert len({sample.text for sample in samples}) == len(samples) in (1, 6)
 
 
 def test_too_few_distinct_samples_give_one_warning(toy_engine, caplog):

@@ -10,8 +10,9 @@ Letters: B sentences of a batch, S source length, R rows (samples still growing)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabi
 from dragoman.search.normalisation import Normalisation
 from dragoman.systems import require_rows
 from dragoman.text.vocabulary import BOS, EOS
+
+Sample = TypeVar("Sample")
 
 ROUNDS = 20
 """A sentence whose draws are not different after so many rounds gets fewer samples."""
@@ -116,23 +119,26 @@ def sample(
 
 
 def draw_until_different(
-    draw: Callable[[Sequence[int], int], list[list[Hypothesis]]], sentences: int, count: int
-) -> list[list[Hypothesis]]:
-    """Draw samples in rounds until each sentence has `count` that differ in at least one token.
+    draw: Callable[[Sequence[int], int], list[list[Sample]]],
+    key: Callable[[Sample], Hashable],
+    sentences: int,
+    count: int,
+) -> list[list[Sample]]:
+    """Draw samples in rounds until each sentence has `count` with different keys.
 
     `draw(indices, first)` draws `count` samples, numbered from `first`, of each sentence at `indices`. One that was
     drawn before is left out. A sentence gets fewer samples if it lacks some after `ROUNDS` rounds. So the first k of
     its samples are those that it gets when k are drawn.
     """
-    different: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(sentences)]
+    different: list[dict[Hashable, Sample]] = [{} for _ in range(sentences)]
     for first in range(0, ROUNDS * count, count):
-        lacking = [index for index, hypotheses in enumerate(different) if len(hypotheses) < count]
+        lacking = [index for index, drawn in enumerate(different) if len(drawn) < count]
         if not lacking:
             break
         for index, samples in zip(lacking, draw(lacking, first), strict=True):
-            for hypothesis in samples:
-                different[index].setdefault(tuple(hypothesis.tokens), hypothesis)
-    return [list(hypotheses.values())[:count] for hypotheses in different]
+            for one in samples:
+                different[index].setdefault(key(one), one)
+    return [list(drawn.values())[:count] for drawn in different]
 
 
 def _first_samples(sentences: int, first: int, count: int, constraints: BatchConstraints) -> GrowingSamples:

@@ -261,7 +261,7 @@ class Translator:
 
         Args:
             text: a string is one line, whatever it holds; an iterable of strings is several.
-            n_best: how many translations of each line; None for the best alone.
+            n_best: how many translations of each line, at most; None for the best alone. No text comes twice.
             prefix: what the translation begins with; for several lines one for each, "" for none.
             constraints: words and phrases that the translation must contain; for several lines a list for each.
             options: see `with_options`.
@@ -312,7 +312,8 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """A stream: for each line its translations, best first (samples: in the order drawn).
 
-        There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, which is
+        There are `n_best` of them, fewer if fewer hypotheses finished or some have the same text, of which the best is
+        kept (samples may repeat), never none; a blank line has one, which is
         blank, and a line that is in the memory one, which is the translation there. `constraints`, if any, has one
         entry for each line. `origins` has what messages call each line, and is read after the line (None: "line 1" and
         so on). Lines are read ahead by a window of `read_ahead` lines (None: see length_batching.py), fewer where
@@ -454,18 +455,27 @@ class Translator:
     def _translations(
         self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool
     ) -> list[list[Translation]]:
-        once = partial(self._search_once, config=search, full_vocabulary=full_vocabulary)
-        if self._sampling is None or not self._sampling.distinct:
-            n_best_lists = once(lines, n_best)
-        else:
-            n_best_lists = draw_until_different(
-                lambda indices, first: once([lines[index] for index in indices], n_best, first), len(lines), n_best
-            )
-            self._warn_of_few_samples(lines, n_best_lists, n_best)
-        return [
-            [self._detokeniser.translation(line, hypothesis) for hypothesis in hypotheses]
-            for line, hypotheses in zip(lines, n_best_lists, strict=True)
-        ]
+        """The translations of lines, with different texts unless they are samples that may repeat."""
+
+        def once(lines: Sequence[PreparedLine], first: int = 0) -> list[list[Translation]]:
+            n_best_lists = self._search_once(lines, n_best, first, config=search, full_vocabulary=full_vocabulary)
+            return [
+                [self._detokeniser.translation(line, hypothesis) for hypothesis in hypotheses]
+                for line, hypotheses in zip(lines, n_best_lists, strict=True)
+            ]
+
+        if self._sampling is None:
+            return [_different(translations) for translations in once(lines)]
+        if not self._sampling.distinct:
+            return once(lines)
+        drawn = draw_until_different(
+            lambda indices, first: once([lines[index] for index in indices], first),
+            lambda translation: translation.text,
+            len(lines),
+            n_best,
+        )
+        self._warn_of_few_samples(lines, drawn, n_best)
+        return drawn
 
     def _search_with_all_items(
         self, lines: Sequence[PreparedLine], translations: list[list[Translation]], translate: _Search
@@ -551,18 +561,26 @@ class Translator:
                 self._warned_of_many_items = True
 
     def _warn_of_few_samples(
-        self, batch: Sequence[PreparedLine], drawn: Sequence[Sequence[Hypothesis]], n_best: int
+        self, batch: Sequence[PreparedLine], drawn: Sequence[Sequence[Translation]], n_best: int
     ) -> None:
-        for line, hypotheses in zip(batch, drawn, strict=True):
-            if len(hypotheses) < n_best and not self._warned_of_few_samples:
+        for line, translations in zip(batch, drawn, strict=True):
+            if len(translations) < n_best and not self._warned_of_few_samples:
                 log.warning(
                     "%s has %d of %d different translations after %d draws (reported once)",
                     line.origin,
-                    len(hypotheses),
+                    len(translations),
                     n_best,
                     ROUNDS * n_best,
                 )
                 self._warned_of_few_samples = True
+
+
+def _different(translations: Iterable[Translation]) -> list[Translation]:
+    """The translations without those whose text an earlier one has: other segments may make the same text."""
+    by_text: dict[str, Translation] = {}
+    for translation in translations:
+        by_text.setdefault(translation.text, translation)
+    return list(by_text.values())
 
 
 def _all_banned(target: TextSide, words: Iterable[str]) -> list[list[int]]:

@@ -38,7 +38,7 @@ export class SentenceTranslator {
   }
 
   /**
-   * The `nBest` translations of a line, best first; see `#translation`.
+   * The `nBest` translations of a line, best first, of equal texts the best; see `#translation`.
    *
    * `options`: `search` has settings that replace those of the model; `prefix`, `phrases` and `banned` are text;
    * `replaceUnknown` copies aligned source words. `pause` is awaited before each step.
@@ -55,7 +55,9 @@ export class SentenceTranslator {
     const start = await this.#start(prepared);
     const searched = async (search) => {
       const found = await this.#find(prepared, start, search, nBest, given, pause);
-      return found.map((hypothesis) => this.#translation(prepared, hypothesis, options.replaceUnknown));
+      const translations = found.map((hypothesis) => this.#translation(prepared, hypothesis, options.replaceUnknown));
+      const texts = translations.map(({ text }) => text);
+      return translations.filter(({ text }, place) => texts.indexOf(text) === place);
     };
     const first = await searched(search);
     return search.search_again ? this.#searchedAgain(first, search, searched) : first;
