@@ -485,8 +485,9 @@ def test_an_output_that_fails_is_kept_beside_the_old_one_if_asked(tmp_path: Path
         assert caught.value.__notes__ == [f"the output so far is in {name}; {path} is unchanged"]
 
 
-def test_nothing_is_kept_of_an_output_without_content(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught, replace_output(tmp_path / "out", keep_partial=True):
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_nothing_is_kept_of_an_output_without_content(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(InputError) as caught, replace_output(tmp_path / f"out{suffix}", keep_partial=True):
         raise InputError("bad input")
     assert not os.listdir(tmp_path)
     assert not hasattr(caught.value, "__notes__")

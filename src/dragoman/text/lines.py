@@ -536,11 +536,20 @@ def _put_in_place(file: BinaryIO, final: Path, old: os.stat_result | None) -> No
 def _keep_or_remove(beside: Path, name: str, error: BaseException, *, keep: bool, unchanged: bool) -> None:
     """After a failure, keep the temporary file and add a note to the error, or remove it; an empty one is removed."""
     with suppress(OSError):
-        if keep and beside.stat().st_size:
+        if keep and beside.stat().st_size and _has_content(beside):
             before = f"; {name} is unchanged" if unchanged else ""
             error.add_note(f"the output so far is in {beside}{before}")
         else:
             beside.unlink()
+
+
+def _has_content(path: Path) -> bool:
+    """Whether a file has a byte when it is decompressed: an archive of nothing is no empty file."""
+    try:
+        with decompressed(open(path, "rb"), path) as content:
+            return bool(content.read(1))
+    except (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError):
+        return True  # the disk was full before the archive had its end
 
 
 _WRITERS: dict[str, Callable[[BinaryIO], Any]] = {
