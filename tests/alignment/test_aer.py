@@ -122,7 +122,7 @@ def test_the_command_prints_measures_and_detected_formats(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("gold", "options", "message"),
     [
-        ("1-1\n", [], "no link has word 0, so words may be counted from 0 or from 1; give the format"),
+        ("1-1\n", [], "no link has word 0, so words may be counted from 0 or from 1; give its format (--gold-format"),
         ("0-0\n", ["--gold-format", "talp"], ":1: has word 0, but Talp counts words from 1; pharaoh counts from 0"),
         ("1-1 x\n", [], ":1: 'x' is not an alignment link"),
         ("1 1 1 S\n1 1\n", [], ":2: '1 1' is not a NAACL link"),

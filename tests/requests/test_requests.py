@@ -125,8 +125,9 @@ def test_the_command_line_gives_the_request_that_python_writes() -> None:
     assert isinstance(statistical, AlignmentRequest)
     assert (statistical.runs, statistical.pairs) == ((), ("s.de", "s.en"))
     assert statistical.baseline.train == (("t.tsv",), ("a", "b"))
-    with pytest.raises(OptionError, match="give a run and two files"):
-        verb.request(parser.parse(["s.de", "s.en"]))
+    for files in (["s.de", "s.en"], ["A", "fast_align.txt"]):
+        with pytest.raises(OptionError, match=r"give a run and two files .* whose name says so: \.tsv \(source, tab"):
+            verb.request(parser.parse(files))
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,8 @@ def _way_of_counting(sentences: Sequence[Sequence[_Numbered]], path: str, one_ba
     if one_based:
         return "talp"
     raise InputError(
-        f"{path}: no link has word 0, so words may be counted from 0 or from 1; give the format: "
-        "pharaoh counts from 0, talp from 1"
+        f"{path}: no link has word 0, so words may be counted from 0 or from 1; give its format "
+        "(--gold-format, --hyp-format): pharaoh counts from 0, talp from 1"
     )
 
 

@@ -250,7 +250,7 @@ ENSEMBLE_RULES = (
         lambda values: not values["runs"] and not is_given(values.get("aligner")),
         lambda values: (
             f"{literal(' '.join(values['pairs']))}: give a run and two files (source and target), or a run and one "
-            "file with both sides"
+            "file with both sides, whose name says so: .tsv (source, tab, target), .jsonl, .tmx and others"
         ),
     ),
     *SEVERAL_RUNS_RULES,
