@@ -21,13 +21,13 @@ FILES = {
     ),
     "yaml": (
         "# hund\nde:\n  a: ein Hund # x\n  b: 'zwei'\n  c: \"drei: vier\"\n"
-        "  d: |\n    eins\n    zwei\n  e: 3\n  f: ja\n  g: [eins, 2]\n",
-        '# hund\nde:\n  a: "EIN HUND" # x\n  b: "ZWEI"\n  c: "DREI: VIER"\n  d: "EINS\\nZWEI\\n"\n  e: 3\n  f: "JA"\n'
-        '  g: ["EINS", 2]\n',
+        "  d: |\n    eins\n    zwei\n\n  # drei\n  e: 3\n  f: ja\n  g: [eins, 2]\n",
+        '# hund\nde:\n  a: "EIN HUND" # x\n  b: "ZWEI"\n  c: "DREI: VIER"\n  d: "EINS\\nZWEI\\n"\n\n'
+        '  # drei\n  e: 3\n  f: "JA"\n  g: ["EINS", 2]\n',
     ),
     "properties": (
-        "# hund\na.b = ein Hund\nc: zwei \\\n   drei\nd=gr\\u00fcn\n! x\ne=1\n",
-        "# hund\na.b = EIN HUND\nc: ZWEI DREI\nd=GR\\u00dcN\n! x\ne=1\n",
+        "# hund\na.b = ein Hund\nc: zwei \\\n   drei\nd=gr\\u00fcn\n! x\ne=1\nf ein Hund\n",
+        "# hund\na.b = EIN HUND\nc: ZWEI DREI\nd=GR\\u00dcN\n! x\ne=1\nf EIN HUND\n",
     ),
     "strings": (
         '/* hund\n"alt" = "ein";\n*/ "key" = "ein \\"Hund\\"";\n"zwei" = "a\\nb"; "u" = "//x/y";\n// "x" = "y";\n',
@@ -121,3 +121,16 @@ def test_strings_of_android_are_translated() -> None:
     expected = expected.replace("ein <i>Mann", "EIN <i>MANN").replace("; ist", "; IST")
     assert translated("strings.xml", before.encode()).decode() == expected
     assert "l\\'eau" in translated("strings.xml", before.encode(), lambda text: "l'eau").decode()
+
+
+def test_lists_and_escaped_marks_of_android_are_translated() -> None:
+    before = (
+        "<resources>\n<string-array name=\"n\" translatable = 'false'><item>nie</item></string-array>\n"
+        '<string-array name="a"><item>ein Hund</item>\n<item>zwei</item></string-array>\n'
+        '<string name="q">ein \\"Hund\\" <a href="x">da</a></string><string name="w">"ein  \\"Hund\\" "</string>\n'
+        '<plurals name="p" translatable="false"><item quantity="one">nie</item></plurals>'
+        '<string name="x">\\@hund</string></resources>'
+    )
+    expected = before.replace("ein Hund", "EIN HUND").replace("zwei", "ZWEI").replace("da</a>", "DA</a>")
+    expected = expected.replace('ein \\"Hund\\"', 'EIN \\"HUND\\"').replace('"ein  \\"Hund\\" "', '"EIN "HUND" "')
+    assert translated("strings.xml", before.encode()).decode() == expected.replace("@hund", "@HUND")

@@ -60,7 +60,7 @@ def read_book(content: bytes, languages: Languages) -> Document:
         for name in [package, *kinds]
         if name == package or (kinds[name] in (_PAGES, _CONTENTS) and name in archive.names)
     }
-    spans = list(_places(texts, package, kinds))
+    spans = list(_text_spans(texts, package, kinds))
     pages = {name: texts.get(name, "") for name in kinds if kinds[name] == _PAGES}
     # (part, value, line) of each attribute.
     attributes = [(name, *one) for name, page in pages.items() for one in translated_attributes(page).items()]
@@ -94,7 +94,7 @@ def read_book(content: bytes, languages: Languages) -> Document:
     )
 
 
-def _places(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_PartSpan]:
+def _text_spans(texts: dict[str, str], package: str, kinds: dict[str, str]) -> Iterator[_PartSpan]:
     for name, text in texts.items():
         if name == package:
             yield from (_PartSpan(name, *match.span("text")) for match in _TITLE.finditer(text))

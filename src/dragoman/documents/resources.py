@@ -30,11 +30,17 @@ _APPLE = re.compile(
     re.DOTALL,
 )
 _PROPERTY = re.compile(
-    r"^[ \t\f]*+(?![#!])(?:\\.|[^\\\s=:])++[ \t\f]*+[=: ][ \t\f]*+(?P<value>(?:\\(?:\r\n|.|\n)|[^\\\r\n])*+)",
+    r"^[ \t\f]*+(?![#!])(?:\\.|[^\\\s=:])++(?:[ \t\f]*+[=:]|[ \t\f])[ \t\f]*+"
+    r"(?P<value>(?:\\(?:\r\n|.|\n)|[^\\\r\n])*+)",
     re.MULTILINE,
 )
 _ATTRIBUTES = r"""(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)(?<!/)>"""
-_ANDROID = re.compile(rf"<!--.*?-->|<(?P<name>string|item)\b{_ATTRIBUTES}(?P<value>.*?)</(?P=name)>", re.DOTALL)
+_STAYS = r"""\btranslatable\s*=\s*["']false"""
+_ANDROID = re.compile(
+    rf"<!--.*?-->|<(?P<list>string-array|plurals)\b[^>]*{_STAYS}.*?</(?P=list)>"
+    rf"|<(?P<name>string|item)(?=[\s>]){_ATTRIBUTES}(?P<value>.*?)</(?P=name)>",
+    re.DOTALL,
+)
 _RESX = re.compile(
     rf"<!--.*?-->|<data\b{_ATTRIBUTES}(?:(?!</data>).)*?<value\b[^/>]*>(?P<value>.*?)</value>", re.DOTALL
 )
@@ -107,13 +113,8 @@ def _yaml_values(roots: list[yaml.Node], text: str) -> Iterator[_Value]:
             start, end = node.start_mark.index, node.end_mark.index
             named = _ANCHOR_OR_TAG.match(text, start, end)
             start = start if named is None else named.end()
-            block = node.style in ("|", ">")
-            tail = "\n" if block and text[start:end].endswith("\n") else ""
-            yield _plain(start, end, node.value, partial(_quoted, tail))
-
-
-def _quoted(tail: str, value: str) -> str:
-    return json.dumps(value, ensure_ascii=False) + tail
+            end = start + len(text[start:end].rstrip())  # a block goes on to the next line with text
+            yield _plain(start, end, node.value, partial(json.dumps, ensure_ascii=False))
 
 
 def read_properties(content: bytes, languages: Languages) -> Document:
@@ -192,13 +193,17 @@ def read_android_strings(content: bytes, languages: Languages) -> Document:
         section = _CDATA.fullmatch(raw)
         if section is not None:
             start, end, raw = (start + section.start("value"), start + section.end("value"), section["value"])
+        # Quotation marks around a value keep its spaces; others are escaped.
+        quotes = "['\"]" if '\\"' in raw and not raw.startswith('"') else "'"
         markup = re.sub(r"\\(['\"@?])", r"\1", raw).replace("\\n", "<br data-line>")
         if section is None:
             markup = _ENTITY.sub(r"<span data-entity translate=no>\1</span>", markup)
 
         def written(translated: str) -> str:
             translated = re.sub(r"<span data-entity translate=no>([^<]*)</span>", r"&\1;", translated)
-            result = re.sub(r"(?<!\\)'(?![^<]*>)", r"\\'", translated.replace("<br data-line>", "\\n"))
+            result = re.sub(
+                rf"(?<!\\){quotes}(?![^<]*>)|\A[@?]", r"\\\g<0>", translated.replace("<br data-line>", "\\n")
+            )
             return result if section is None else _section(result)
 
         return _Value(start, end, markup, written)
@@ -206,7 +211,7 @@ def read_android_strings(content: bytes, languages: Languages) -> Document:
     rows = [
         (*match.span("value"), match["value"])
         for match in _ANDROID.finditer(text)
-        if match["value"] and 'translatable="false"' not in match["attributes"]
+        if match["value"] and not re.search(_STAYS, match["attributes"])
     ]
     return _document(text, encoding, *_readable(rows, value, "<!"))
 
