@@ -162,6 +162,7 @@ def test_addresses_keep_their_characters() -> None:
         "+++\ntitle = 'bleibt'\n+++\nHUND\n",
         "HUND\n:::note\nEIN MANN\n:::\nKATZE\n",
         "> ::: tip\n> HUND\n> :::\n",
+        "> [!note]\n> EIN HUND\n\n>[!tip]-\n> HUND\n",
         "!!! note\n    EIN **MANN**\n\n    - EINS\n\n    ```\n    bleibt\n    ```\n\n    ??? x\n        INNEN\n\nAUS\n",
         "{% tabs %}\n{% tab %}\nHUND\n{% endtab %}\n{{ bleibt }}\n",
         "HUND\n$$\nx = bleibt\n$$\nKATZE\n",
@@ -171,12 +172,12 @@ def test_addresses_keep_their_characters() -> None:
     ],
 )
 def test_blocks_that_commonmark_does_not_know_stay_where_they_are(text: str) -> None:
-    """Of MkDocs, Docusaurus, Pandoc, Hugo and templates."""
+    """Of MkDocs, Docusaurus, Pandoc, GitHub, Hugo and templates."""
     before = re.sub("[A-ZÄ]{2,}", lambda word: word[0].lower(), text)
     assert translated(".md", before.encode()).decode() == text
 
 
 def test_titles_of_such_blocks_are_told() -> None:
-    text = ':::tip Mein Titel\nHund\n:::\n\n=== "Karte"\n\n    Text\n'
+    text = ':::tip Mein Titel\nHund\n:::\n\n=== "Karte"\n\n    Text\n\n> [!tip] Titel\n> Mann\n'
     document = open_document(".md", text.encode(), Languages("de", "en"))
-    assert (document.texts, document.untranslated) == (["Hund", "Text"], ["line 1", "line 5"])
+    assert (document.texts, document.untranslated) == (["Hund", "Text", "Mann"], ["line 1", "line 5", "line 9"])

@@ -89,10 +89,12 @@ _TextBlock = _Html | _Block
 
 _FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}|~{3,})")
 _FORMULA = re.compile(r"[ \t>]*\$\$")
-_CONTAINER = re.compile(r"[ \t>]*(?::{3,}[ \t]*[\w-]*(?P<title>.*)|\{%.*%\}[ \t]*|\{\{.*\}\}[ \t]*)")
+_CONTAINER = re.compile(
+    r"[ \t>]*(?:(?::{3,}[ \t]*[\w-]*|(?<=>)[ \t]*\[!\w+\][-+]?)(?P<title>.*)|\{%.*%\}[ \t]*|\{\{.*\}\}[ \t]*)"
+)
 _ADMONITION = re.compile(r"(?P<indent> *)(?:!!!|\?\?\?\+?|===) +[^\"\n]*(?P<title>\".*\")?[ \t]*")
 _DEFINITION = re.compile(r"\A( {0,3}):(?=[ \t]+\S)")
-"""Blocks of MkDocs, Docusaurus, Pandoc and templates, which CommonMark takes for text."""
+"""Blocks of MkDocs, Docusaurus, Pandoc, GitHub and templates, which CommonMark takes for text."""
 
 
 def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
