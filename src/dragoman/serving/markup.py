@@ -33,7 +33,7 @@ async def translate_markup(
         pair, own = direction.pair, [texts[index] for index in indices]
         separate = not (await service.models.get(pair)).translator.attends
         lines = await service.workers.run(markup_sentences, own, pair.source, separate, MAX_SENTENCES, xml)
-        sentences = await service.lines(lines, pair, finish=_packed_with_matches if matches else _packed)
+        sentences = await service.lines(lines, pair, finish=partial(_packed, matches=matches))
         translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences, xml)
         for index, text in zip(indices, translated, strict=True):
             results[index] = text
@@ -42,9 +42,6 @@ async def translate_markup(
     return results
 
 
-def _packed(n_best: list[Translation], *, matches: bool = False) -> AlignedTranslation:
+def _packed(n_best: list[Translation], *, matches: bool) -> AlignedTranslation:
     """A translation as the worker process gets it, packed in the thread that has computed it."""
     return cast(AlignedTranslation, msgspec.Raw(msgspec.msgpack.encode(aligned(n_best, matches=matches))))
-
-
-_packed_with_matches = partial(_packed, matches=True)

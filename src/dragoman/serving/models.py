@@ -265,7 +265,7 @@ class Models:
                 slot.refused = now
                 event("model not reloaded", level=logging.ERROR, model=str(slot.folder.pair), reason=str(error))
 
-    async def take_up(self, pair: LanguagePair, weights: bytes, known: Sequence[str] = ()) -> None:
+    async def take_up(self, pair: LanguagePair, weights: bytes, known: Sequence[str]) -> None:
         """Translate with other weights of a run from the next batch on, whatever becomes of its folder.
 
         Args:

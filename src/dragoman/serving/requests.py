@@ -27,7 +27,7 @@ MULTIPART = "multipart/form-data"
 NonEmpty = Annotated[str, Meta(min_length=1)]
 Texts = NonEmpty | Annotated[list[str], Meta(min_length=1)]
 Wrong = Callable[[str, str], Refusal]
-"""The refusal for a field by its name that is `refusals.MISSING` or of the wrong `refusals.TYPE`."""
+"""The refusal for a field by its name that is `MISSING` or of the wrong `TYPE`."""
 
 
 def limited(receive: Receive, declared: bytes | None, max_body: int, seconds: float) -> Receive:

@@ -138,7 +138,7 @@ class Service:
         pair: LanguagePair,
         *,
         n_best: int = 1,
-        options: Mapping[str, object] | None = None,
+        options: Mapping[str, Any] | None = None,
         finish: Callable[[list[Translation]], Answer],
     ) -> tuple[list[list[Span]], list[list[Answer]]]:
         """The spans of the sentences of each text, and `finish` of the translations of each sentence."""
@@ -159,7 +159,7 @@ class Service:
         pair: LanguagePair,
         *,
         n_best: int = 1,
-        options: Mapping[str, object] | None = None,
+        options: Mapping[str, Any] | None = None,
         finish: Callable[[list[Translation]], Answer],
     ) -> list[Answer]:
         """`finish` of the translations of each line; `options` are those of `Translator.with_options`.
@@ -169,12 +169,12 @@ class Service:
         """
         model = await self.models.get(pair)
         options = dict(options or {})
-        beam = options.get("beam", model.beam)
-        if n_best > int(str(beam)):
+        beam: int = options.get("beam", model.beam)
+        if n_best > beam:
             options["beam"] = beam = n_best
         translator = usable(lambda: model.variant(options))
         compute = partial(_translations, translator, n_best)
-        task = Task(model.lane, (translator, n_best), compute, finish, rows=int(str(beam)))
+        task = Task(model.lane, (translator, n_best), compute, finish, rows=beam)
         return await self.run(model, task, lines)
 
     async def run(self, model: LoadedModel, task: Task, lines: Sequence[str]) -> list[Any]:

@@ -34,16 +34,8 @@ class FeatureNames(NamedTuple):
     unknown_penalty: str = "UnknownWordPenalty0"
 
 
-INITIAL_WEIGHTS = FeatureNames(
-    reordering="0.3",
-    distortion="0.3",
-    language_model="0.5",
-    word_penalty="-1",
-    phrase_penalty="0.2",
-    translation="0.2",
-    unknown_penalty="1",
-)
-"""Initial weight of each value of a feature: the defaults of Moses' training program."""
+INITIAL_WEIGHTS = (0.3, 0.3, 0.5, -1.0, 0.2, 0.2, 1.0)
+"""Initial weight of each value of a feature, in the order of `FeatureNames`: those of Moses' training program."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +59,8 @@ class Features:
 
     def initial_weights(self) -> Weights:
         """Return the weights that tuning starts from."""
-        shape = self.shape
-        first = dict(zip(self.names, map(float, INITIAL_WEIGHTS), strict=True))
-        return {name: (first[name],) * size for name, size in shape.items()}
+        first = dict(zip(self.names, INITIAL_WEIGHTS, strict=True))
+        return {name: (first[name],) * size for name, size in self.shape.items()}
 
     def feature_weights(self, weights: Weights, origin: str) -> FeatureWeights:
         """Weights by the role of their features; `origin` names the weights in error messages.

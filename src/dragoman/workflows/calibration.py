@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.corpora.pairs import Pair, evenly_spaced
-from dragoman.errors import InputError
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.runs.opening import Run
 from dragoman.text.changes import CHANGES, ITEMS, insert
 from dragoman.text.raw_lines import is_blank
+from dragoman.text.temporary import writing
 from dragoman.translation.confidence import FILE, ConfidenceModel, features_of, fit
 
 LINES = 400
@@ -39,10 +39,9 @@ def calibrate(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
     if model is not None:
         model.write(run.folder.path)
     else:
-        try:
-            (run.folder.path / FILE).unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"{run.folder.path / FILE}: cannot be removed: {error.strerror}") from None
+        path = run.folder.path / FILE
+        with writing(path, "cannot be removed"):
+            path.unlink(missing_ok=True)
     return model
 
 

@@ -60,7 +60,7 @@ def translate_document_file(request: TranslationRequest) -> None:
     sentences = sentences_in(document, translator, languages.source)
     for _ in checked_lines(sentences, path, request.runs[0], first):
         pass
-    translated = _translated(path, content, translator, languages, console)
+    translated = _translated(path, document, translator, languages.source, console)
     with replace_file(request.files.output, binary=True) as file:
         file.write(translated.content)
     warn_of_searched_again(sum(one.searched_again for one in translated.sentences), len(translated.sentences))
@@ -113,7 +113,8 @@ def translate_file(
         translator = load(translator)
         own_source, own_target = translator.languages
         source, target = source or own_source, target or own_target
-    translated = _translated(path, content, translator, Languages(source or "", target or ""), console)
+    opened = _opened(path, content, Languages(source or "", target or ""))
+    translated = _translated(path, opened, translator, source or "", console)
     with replace_file(output, binary=True) as file:
         file.write(translated.content)
     return translated
@@ -174,20 +175,19 @@ def _opened(path: Path, content: bytes, languages: Languages) -> Document:
 
 
 def _translated(
-    path: Path, content: bytes, translator: Translator, languages: Languages, console: Console
+    path: Path, document: Document, translator: Translator, language: str, console: Console
 ) -> TranslatedDocument:
-    """Translate the document of a file with some content.
+    """Translate the document of a file.
 
     Raises:
         InputError: it has no text.
     """
-    document = _opened(path, content, languages)
-    total = len(set(sentences_in(document, translator, languages.source)))
+    total = len(set(sentences_in(document, translator, language)))
     if not total:
         raise InputError(f"{path}: has no text to translate")
     with console.counter("sentences", total) as progress:
         try:
-            return translate_document(document, translator, languages.source, progress)
+            return translate_document(document, translator, language, progress)
         except InputError as error:  # what shows only when it is written
             raise InputError(f"{path}: {error}") from None
 
