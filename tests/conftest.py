@@ -6,9 +6,11 @@ import fcntl
 import gc
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -188,6 +190,22 @@ def logging_as_it_was() -> Iterator[None]:
 def toy_engine() -> type[ToyEngine]:
     """The class itself: `toy_engine(vocabulary_size, seed, ...)`."""
     return ToyEngine
+
+
+@pytest.fixture
+def full_disk() -> Callable[[int], AbstractContextManager[None]]:
+    """Inside, no file can grow beyond so many bytes: the kernel refuses as a full disk does."""
+
+    @contextmanager
+    def limited(free: int) -> Iterator[None]:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (free, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited
 
 
 @pytest.fixture(scope="session")

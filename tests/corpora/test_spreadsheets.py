@@ -11,9 +11,8 @@ import openpyxl
 import pytest
 
 from dragoman.corpora.corpus import read_pairs
-from dragoman.corpora.reading import reading_corpora
-from dragoman.errors import InputError
 from dragoman.text.lines import write_lines
+from tests.corpora.pairs import error_of, read
 
 Rows = Sequence[Sequence[object]]
 ROWS: Rows = [("nr", "English", "Korean"), (1, "The\nsea", "바다"), (), (2, "Rain", None), (3, "Wind", "바람")]
@@ -49,19 +48,6 @@ def ods_content(*rows: str, head: str = "") -> str:
 
 def cells(*texts: str) -> str:
     return "".join(f"<t:table-cell><x:p>{text}</x:p></t:table-cell>" for text in texts)
-
-
-def read(path: Path, columns: Sequence[str] | None = None) -> tuple[list[tuple[str, str]], list[str]]:
-    """The pairs of a file, and what is said about it."""
-    said: list[str] = []
-    with reading_corpora(columns, say=said.append):
-        return [(pair.source, pair.target) for pair in read_pairs([[path]])], said
-
-
-def error_of(path: Path) -> str:
-    with pytest.raises(InputError) as caught, reading_corpora():
-        list(read_pairs([[path]]))
-    return str(caught.value)
 
 
 def test_rows_of_sheets_with_the_same_header_are_pairs(tmp_path: Path) -> None:

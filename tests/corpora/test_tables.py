@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from dragoman.corpora.pair_files import column_languages
 from dragoman.corpora.reading import reading_corpora
 from dragoman.errors import InputError
 from dragoman.text.lines import UndecodableLine, write_lines
+from tests.corpora.pairs import error_of, read
 
 SENTENCES = (("The sea is calm.", "바다가 잔잔하다."), ("It rains.", "비가 온다."), ("Come in.", "들어오세요."))
 
@@ -21,23 +22,6 @@ SENTENCES = (("The sea is calm.", "바다가 잔잔하다."), ("It rains.", "비
 def write(path: Path, *lines: str) -> Path:
     write_lines(path, lines)
     return path
-
-
-def read(
-    path: Path, columns: Sequence[str] | None = None, languages: Sequence[str] | None = None
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """The pairs of a file, and what is said about it."""
-    said: list[str] = []
-    with reading_corpora(columns, languages=languages, say=said.append):
-        pairs = [(pair.source, pair.target) for pair in read_pairs([[path]])]
-        assert list(read_pairs([[path]]))  # a second time nothing is said
-    return pairs, said
-
-
-def error_of(path: Path, columns: Sequence[str] | None = None) -> str:
-    with pytest.raises(InputError) as caught, reading_corpora(columns):
-        list(read_pairs([[path]]))
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +12,13 @@ import pytest
 
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pair_files import column_languages
-from dragoman.corpora.reading import reading_corpora
 from dragoman.corpora.translation_units import open_tmx
-from dragoman.errors import InputError
+from tests.corpora.pairs import error_of, read
 
 
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def read(path: Path, columns: Sequence[str] | None = None) -> tuple[list[tuple[str, str]], list[str]]:
-    """The pairs of a file, and what is said about it."""
-    said: list[str] = []
-    with reading_corpora(columns, say=said.append):
-        return [(pair.source, pair.target) for pair in read_pairs([[path]])], said
-
-
-def error_of(path: Path, columns: Sequence[str] | None = None) -> str:
-    with pytest.raises(InputError) as caught, reading_corpora(columns):
-        list(read_pairs([[path]]))
-    return str(caught.value)
 
 
 def unit(**segments: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,7 @@ import torch
 from dragoman.model.attention import Attend, Attention, AttentionScope, FixedContext, Global, Monotonic, Predictive
 from dragoman.model.encoder import Annotations, InitialState
 from dragoman.model.scores import Additive, AttentionScore, Dot, General
-from tests.model.forms import in_form
+from tests.model.forms import in_form, randomised
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, score_weights
 from tests.model.reference import attention as reference
@@ -23,12 +21,12 @@ NOW = torch.zeros(1, dtype=torch.int64)
 
 @pytest.fixture(params=["additive", "dot", "general"])
 def score(request: pytest.FixtureRequest) -> AttentionScore:
-    return _random({"additive": Additive(H, W, 3), "dot": Dot(H), "general": General(H, W)}[request.param])
+    return randomised({"additive": Additive(H, W, 3), "dot": Dot(H), "general": General(H, W)}[request.param])
 
 
 @pytest.fixture(params=["global", "local-m", "local-p"])
 def scope(request: pytest.FixtureRequest) -> AttentionScope:
-    return _random({"global": Global(), "local-m": Monotonic(1), "local-p": Predictive(H, 1)}[request.param])
+    return randomised({"global": Global(), "local-m": Monotonic(1), "local-p": Predictive(H, 1)}[request.param])
 
 
 def test_a_context_is_the_sum_of_annotations_by_weight(score: AttentionScore, scope: AttentionScope) -> None:
@@ -80,7 +78,7 @@ def test_gradients_over_steps_that_depend_on_each_other(score: AttentionScore, s
 
 
 def test_coverage_is_the_sum_of_the_weights_before_even_where_the_batch_has_become_narrower() -> None:
-    score, annotations = _random(Additive(H, W, 3, coverage=True)), _annotations()
+    score, annotations = randomised(Additive(H, W, 3, coverage=True)), _annotations()
     queries = torch.randn(3, 1, H, dtype=torch.float64)
     w, h = score_weights(score), array(annotations.vectors[2, :3])
     attention = in_form(Attention(score, Global()), fast=True)
@@ -115,7 +113,7 @@ def test_a_fixed_context_is_the_summary_at_every_step() -> None:
 
 
 def test_attention_is_uniform_while_v_is_zero() -> None:
-    score = _random(Additive(H, W, 4))
+    score = randomised(Additive(H, W, 4))
     torch.nn.init.zeros_(score.v)
     weights = _prepare(score, _annotations())(torch.randn(B, H, dtype=torch.float64), NOW).weights
     assert weights is not None
@@ -156,10 +154,3 @@ def _annotations() -> Annotations:
     vectors = torch.randn(B, S, W, dtype=torch.float64)
     mask = torch.arange(S) < torch.tensor(LENGTHS)[:, None]
     return Annotations(vectors, mask, (), vectors[:, 0].clone())
-
-
-def _random(module: Any) -> Any:
-    torch.manual_seed(1)
-    for parameter in module.parameters():
-        torch.nn.init.normal_(parameter)
-    return module.double()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from dragoman.model.dropout import keep_all
 from dragoman.model.encoder import RecurrentLayer
 from dragoman.model.fast import cells as fast_cells
 from dragoman.model.linear import Linear
-from tests.model.forms import both_forms, in_form
+from tests.model.forms import both_forms, in_form, randomised
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, cell_weights
 from tests.model.reference import cells as reference
@@ -31,7 +30,7 @@ Reset, Update = ("before", "after"), ("keep", "write")
 def test_gru_follows_the_equations_under_every_switch(reset: str, update: str, context: str, inner_bias: bool) -> None:
     if reset == "before" and (inner_bias or context == "reset-gated"):
         return  # nothing but U h is reset-gated
-    layer, c_map = _layer(GRU(N, reset, update, inner_bias=inner_bias)), _random(Linear(K, 3 * N))  # type: ignore[arg-type]
+    layer, c_map = _layer(GRU(N, reset, update, inner_bias=inner_bias)), randomised(Linear(K, 3 * N))  # type: ignore[arg-type]
     x, h, c = _draw(M), _draw(N), _draw(K)
     of_words, of_context = layer.inputs(x), c_map(c)
     gated = None
@@ -94,7 +93,7 @@ every_cell = pytest.mark.parametrize("name", CELLS)
 @both_forms
 def test_gradients_of_parameters_states_and_inputs_over_three_steps(name: str, fast: bool) -> None:
     cell = in_form(CELLS[name](1), fast)
-    _random(cell)
+    randomised(cell)
     inputs = [_draw(cell.gates, rows=2) for _ in range(3)]
     reset_gated = [_draw(2, rows=2) for _ in range(3)] if name.startswith("gru, after") else [None] * 3
     start = tuple(_draw(2, rows=2) for _ in cell.zero(inputs[0]))
@@ -114,7 +113,7 @@ def test_gradients_of_parameters_states_and_inputs_over_three_steps(name: str, f
 @every_cell
 @both_forms
 def test_two_directions_side_by_side_are_two_cells(name: str, fast: bool) -> None:
-    both = in_form(_random(CELLS[name](2)), fast)
+    both = in_form(randomised(CELLS[name](2)), fast)
     inputs = torch.randn(2, B, both.gates, dtype=torch.float64)
     state = tuple(torch.randn(2, B, 2, dtype=torch.float64) for _ in both.zero(inputs))
     together = both.prepare(_same)(inputs, state)
@@ -132,7 +131,7 @@ def test_two_directions_side_by_side_are_two_cells(name: str, fast: bool) -> Non
 @pytest.mark.parametrize("directions", [1, 2])
 @pytest.mark.parametrize("update", Update)
 def test_a_run_of_a_gru_has_the_results_and_gradients_of_its_steps(update: str, directions: int, of: str) -> None:
-    cell = _random(GRU(N, "before", update, directions=directions))  # type: ignore[arg-type]
+    cell = randomised(GRU(N, "before", update, directions=directions))  # type: ignore[arg-type]
     lead = (2,) if directions == 2 else ()
     inputs = torch.randn(*lead, 5, B, cell.gates, dtype=torch.float64, requires_grad=True)
     start = torch.randn(*lead, B, N, dtype=torch.float64, requires_grad=True)
@@ -153,7 +152,7 @@ def test_a_run_of_a_gru_has_the_results_and_gradients_of_its_steps(update: str, 
 
 @pytest.mark.parametrize("directions", [1, 2])
 def test_a_run_of_a_gru_in_bfloat16_has_gradients_near_those_in_float32(directions: int) -> None:
-    cell = _random(GRU(8, "before", "write", directions=directions)).float()
+    cell = randomised(GRU(8, "before", "write", directions=directions)).float()
     lead = (2,) if directions == 2 else ()
     inputs = torch.randn(*lead, 4, B, cell.gates)
     start = torch.randn(*lead, B, 8)
@@ -181,7 +180,7 @@ def test_gru_gives_the_scalars_computed_by_hand(update: str, expected: float) ->
 
 @pytest.mark.parametrize("reset", Reset)
 def test_keep_is_write_with_the_update_gate_negated(reset: str) -> None:
-    keep, write = _random(GRU(N, reset, "keep")), GRU(N, reset, "write").double()  # type: ignore[arg-type]
+    keep, write = randomised(GRU(N, reset, "keep")), GRU(N, reset, "write").double()  # type: ignore[arg-type]
     write.load_state_dict(keep.state_dict())
     with torch.no_grad():
         write.recurrent_gates.weight[N:] *= -1
@@ -228,14 +227,7 @@ def _same(x: torch.Tensor) -> torch.Tensor:
 
 
 def _layer(cell: Cell) -> RecurrentLayer:
-    return in_form(_random(RecurrentLayer(M, cell, 1, biases=True)), fast=True)
-
-
-def _random(module: Any) -> Any:
-    torch.manual_seed(1)
-    for parameter in module.parameters():
-        torch.nn.init.normal_(parameter)
-    return module.double()
+    return in_form(randomised(RecurrentLayer(M, cell, 1, biases=True)), fast=True)
 
 
 def _draw(size: int, rows: int = B) -> torch.Tensor:

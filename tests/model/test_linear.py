@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from dragoman.model.fast.linear import ROUND, missing_rows
 from dragoman.model.linear import Linear
-from tests.model.forms import both_forms, in_form
+from tests.model.forms import both_forms, in_form, randomised
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -148,7 +148,4 @@ def test_an_unrolling_is_forgotten_when_it_goes_out_of_use() -> None:
 
 
 def _random(linear: Linear, fast: bool) -> Linear:
-    torch.manual_seed(1)
-    for parameter in linear.parameters():
-        torch.nn.init.normal_(parameter)
-    return in_form(linear.double(), fast)
+    return in_form(randomised(linear), fast)

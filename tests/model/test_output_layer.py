@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from torch.nn import functional
 
 from dragoman.model.fast.output_layer import BLOCK, ROWS
 from dragoman.model.output_layer import AttentionalReadout, MaxoutReadout, OutputLayer, Readout, StateReadout
-from tests.model.forms import both_forms, in_form
+from tests.model.forms import both_forms, in_form, randomised
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, readout_weights
 from tests.model.reference import attention as reference
@@ -27,7 +26,7 @@ def test_maxout_takes_the_larger_of_adjacent_units_as_computed_by_hand() -> None
 
 @pytest.mark.parametrize("context", [0, 5])
 def test_maxout_follows_the_equations_with_and_without_a_context(context: int) -> None:
-    maxout = _random(MaxoutReadout(state=4, word=3, context=context, size=2, biases=True))
+    maxout = randomised(MaxoutReadout(state=4, word=3, context=context, size=2, biases=True))
     state, word, c = (torch.randn(2, size, dtype=torch.float64) for size in (4, 3, context))
     read = maxout.prepare()(state, maxout.words(word), c if context else None)
     w = readout_weights(maxout)
@@ -39,7 +38,7 @@ def test_maxout_follows_the_equations_with_and_without_a_context(context: int) -
 
 
 def test_attentional_puts_the_context_first() -> None:
-    attentional = _random(AttentionalReadout(state=2, context=3, size=4, biases=True))
+    attentional = randomised(AttentionalReadout(state=2, context=3, size=4, biases=True))
     state, context = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
     read = attentional.prepare()(state, attentional.words(context), context)
     w = readout_weights(attentional)
@@ -58,7 +57,7 @@ def test_attentional_puts_the_context_first() -> None:
     ids=["maxout", "attentional", "affine"],
 )
 def test_gradients_of_parameters_state_word_and_context_over_two_steps(make: Callable[[], Readout]) -> None:
-    readout = _random(make())
+    readout = randomised(make())
     inputs = {name: torch.randn(2, size, dtype=torch.float64) for name, size in (("state", 3), ("c", 4), ("word", 2))}
 
     word = inputs["word"]
@@ -74,7 +73,9 @@ def test_gradients_of_parameters_state_word_and_context_over_two_steps(make: Cal
 
 
 def test_affine_is_attentional_before_the_tanh() -> None:
-    affine, attentional = (_random(AttentionalReadout(2, 3, 4, biases=True, affine=affine)) for affine in (True, False))
+    affine, attentional = (
+        randomised(AttentionalReadout(2, 3, 4, biases=True, affine=affine)) for affine in (True, False)
+    )
     state, context = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
     words = affine.words(context)
     torch.testing.assert_close(
@@ -85,13 +86,6 @@ def test_affine_is_attentional_before_the_tanh() -> None:
 def test_linear_is_the_state_itself() -> None:
     state = torch.randn(2, 4)
     assert StateReadout(4).prepare()(state, state[:, :0], None) is state
-
-
-def _random(module: Any) -> Any:
-    torch.manual_seed(1)
-    for parameter in module.parameters():
-        torch.nn.init.normal_(parameter)
-    return module.double()
 
 
 @pytest.mark.parametrize("rows", [1, 7, BLOCK // 8, BLOCK // 8 + 3])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import resource
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -103,16 +104,14 @@ def test_the_first_line_is_on_disk_before_the_file_has_its_name(
         assert [path.read_bytes()[: journal.start]] == contents
 
 
-def test_a_full_disk_is_told_and_loses_no_whole_entry(path: Path) -> None:
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+def test_a_full_disk_is_told_and_loses_no_whole_entry(
+    path: Path, full_disk: Callable[[int], AbstractContextManager[None]]
+) -> None:
     with Journal(path, IDENTITY) as journal:
         assert len(list(journal)) == len(ENTRIES)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
-        try:
-            with pytest.raises(InputError, match=f"^{path}: cannot be written: File too large; make room and give the"):
-                journal.append(bytes(1000))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        message = f"^{path}: cannot be written: File too large; make room and give the"
+        with full_disk(path.stat().st_size + 100), pytest.raises(InputError, match=message):
+            journal.append(bytes(1000))
         assert path.stat().st_size > journal.end
     assert read(path)[: len(ENTRIES)] == ENTRIES
     with Journal(path, IDENTITY) as journal:

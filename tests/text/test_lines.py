@@ -7,7 +7,6 @@ import io
 import lzma
 import os
 import random
-import resource
 import stat
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TextIO
 
@@ -329,22 +328,13 @@ def test_replace_file_writes_through_a_symbolic_link(tmp_path: Path) -> None:
     assert (tmp_path / "state").read_text() == "new"
 
 
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond `size` bytes: the system's own way of refusing a write."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize("size", [5_000, 5_000_000])  # fails when flushed; fails while being written
-def test_the_old_file_survives_a_write_that_fails(tmp_path: Path, size: int) -> None:
+def test_the_old_file_survives_a_write_that_fails(
+    tmp_path: Path, size: int, full_disk: Callable[[int], AbstractContextManager[None]]
+) -> None:
     path = tmp_path / "state"
     path.write_text("old")
-    with largest_file(1000), pytest.raises(InputError) as caught, replace_file(path) as file:
+    with full_disk(1000), pytest.raises(InputError) as caught, replace_file(path) as file:
         file.writelines("x" * 1000 for _ in range(size // 1000))
     assert str(caught.value) == f"{path}: cannot be written: File too large; the old file is unchanged"
     assert path.read_text() == "old"

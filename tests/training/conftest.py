@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import resource
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -171,19 +169,3 @@ def recipe() -> Callable[..., TrainingConfig]:
 def tiny() -> Callable[..., TranslationModel]:
     """Make a tiny model; always the same one."""
     return tiny_model
-
-
-@pytest.fixture
-def full_disk() -> Callable[[int], AbstractContextManager[None]]:
-    """Inside, no file can grow beyond so many bytes: the kernel refuses as a full disk does."""
-
-    @contextmanager
-    def limited(free: int) -> Iterator[None]:
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (free, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-    return limited
