@@ -30,3 +30,7 @@ def test_links_and_titles_are_not_cut(run_script: RunScript, sentences: list[str
     spans = run_script(SPANS, [text, "en"])
 
     assert [text[start:end] for start, end in spans] == sentences
+
+
+def test_a_variant_that_browsers_do_not_know_changes_nothing(run_script: RunScript) -> None:
+    assert run_script(SPANS, ["Ja. Nein.", "de-x1"]) == [[0, 3], [4, 9]]

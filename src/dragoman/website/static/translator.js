@@ -1,5 +1,6 @@
 // What translates for the page: the exported model, in a worker of this browser.
 
+import { languageName } from "./messages.js";
 import { TranslatorError } from "./translator_error.js";
 
 const WORKER = new URL("translator/worker.js", import.meta.url).href;
@@ -46,8 +47,7 @@ class BrowserTranslator {
   async load() {
     try {
       const { source, target } = await this.#send("languages");
-      const names = new Intl.DisplayNames(["en"], { type: "language" });
-      this.#pair = [source, target].map((code) => ({ code, name: names.of(code) }));
+      this.#pair = [source, target].map((code) => ({ code, name: languageName(code, code) }));
     } catch (error) {
       this.#worker?.terminate();
       throw error;

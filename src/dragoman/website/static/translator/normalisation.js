@@ -1,5 +1,4 @@
-// Scores of finished hypotheses: length normalisation and coverage penalty, as search/normalisation.py and
-// search/normalisation.py state them.
+// Scores of finished hypotheses: length normalisation and coverage penalty, as search/normalisation.py states them.
 
 const DIVISORS = {
   none: () => 1,

@@ -17,7 +17,8 @@ const NO_SPACES =
 /** The spans of the sentences; spaces around them and what has no letter are left out. */
 export function sentenceSpans(text, language) {
   const characters = codePoints(text);
-  const segmenter = new Intl.Segmenter(language, { granularity: "sentence" });
+  // Without what follows the language: browsers refuse some variants that a run may name, such as de-x1.
+  const segmenter = new Intl.Segmenter(language.split("-")[0], { granularity: "sentence" });
   const found = [];
   for (const [start, end] of runs(characters, (character) => !LINE_END.test(character))) {
     let place = start;
