@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.documents.document import Languages, RatedText
+from dragoman.documents.document import Languages, RatedText, Review, Units
 from dragoman.documents.files import open_document
 from dragoman.errors import InputError
 from dragoman.translation_memory.memory import MemoryMatch
@@ -262,7 +262,7 @@ def test_units_of_memoq_get_its_status() -> None:
     assert found == before.format(target).replace('"NotStarted"><source', '"MachineTranslated"><source')
     units = open_document(".mqxliff", content, Languages("de", "en")).units
     assert units is not None
-    assert b'id="1" mq:status="ManuallyConfirmed"' in units.write([RatedText("a dog", None)], {0})
+    assert b'id="1" mq:status="ManuallyConfirmed"' in units.write([RatedText("a dog", None)], {0}, {})
 
 
 @pytest.mark.parametrize(
@@ -406,3 +406,164 @@ def test_xliff_2_gets_near_matches_of_a_memory() -> None:
         '<notes><note appliesTo="target" category="confidence">segment s2: machine translation, confidence 0.50</note>'
     )
     assert f'<unit id="s1">{matches}{notes}</notes><segment state="translated" subState="dragoman:mt" id="s2">' in found
+
+
+def opened_units(suffix: str, content: str) -> Units:
+    units = open_document(suffix, content.encode(), Languages("de", "en")).units
+    assert units is not None
+    return units
+
+
+def reviewed(suffix: str, content: str, reviews: dict[int, Review], texts: int = 0) -> str:
+    """A file whose fuzzy units are reviewed, and nothing else."""
+    return opened_units(suffix, content).write([RatedText("", None)] * texts, (), reviews).decode()
+
+
+FUZZY = """msgid ""
+msgstr "Language: en\\n"
+
+# of the translator
+# machine translation, confidence 0.25
+#, fuzzy, c-format
+#| msgctxt "old"
+#| msgid "ein "
+#| "Kater"
+msgid "eine Katze"
+msgstr "a cat "
+
+#, fuzzy
+msgid "\\nerste\\nzweite\\n"
+msgstr "\\nfirst\\nsecond\\n"
+
+#, fuzzy
+msgid "ein Hund"
+msgid_plural "%d Hunde"
+msgstr[0] "a dog"
+msgstr[1] ""
+msgstr[2] "dogs"
+
+#, fuzzy
+msgid "leer"
+msgstr ""
+
+#~ msgid "weg"
+#~ msgstr "gone"
+"""
+
+
+def test_a_confirmed_entry_is_not_fuzzy() -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    done = opened_units(".po", FUZZY).done
+    assert [(one.source, one.target, one.fuzzy) for one in done] == [
+        ("eine Katze", "a cat ", True),
+        ("\nerste\nzweite\n", "\nfirst\nsecond\n", True),
+        ("ein Hund", "a dog", True),
+        ("%d Hunde", "", True),
+        ("%d Hunde", "dogs", True),
+    ]
+    head = FUZZY[FUZZY.index("# machine") : FUZZY.index('msgid "eine')]
+    plural = FUZZY[FUZZY.index('#, fuzzy\nmsgid "ein Hund') : FUZZY.index('#, fuzzy\nmsgid "leer')]
+    sure_plural = plural.replace("#, fuzzy\n", "").replace('[1] ""', '[1] "%d dogs"')
+    as_left = {index: Review(one.target, confirmed=False) for index, one in enumerate(done)}
+    for reviews, expected in (
+        (as_left, FUZZY),
+        ({0: Review("a cat ", True)}, FUZZY.replace(head, "#, c-format\n")),
+        ({0: Review("a tomcat", False)}, FUZZY.replace("a cat ", "a tomcat")),
+        (
+            {1: Review("one\ntwo", True)},
+            FUZZY.replace('#, fuzzy\nmsgid "\\nerste', 'msgid "\\nerste').replace(
+                '"\\nfirst\\nsecond\\n"', '""\n"\\n"\n"one\\n"\n"two\\n"'
+            ),
+        ),
+        (
+            {2: Review("a dog", True), 3: Review("%d dogs", True), 4: Review("dogs", True)},
+            FUZZY.replace(plural, sure_plural),
+        ),
+        ({3: Review("%d dogs", True), 4: Review("dogs", True)}, FUZZY.replace('[1] ""', '[1] "%d dogs"')),
+    ):
+        assert reviewed(".po", FUZZY, reviews, 1) == expected
+        wide = reviewed(".po", FUZZY.replace("\n", "\r\n"), reviews, 1)
+        assert wide == expected.replace("\n", "\r\n")
+    filled = opened_units(".po", FUZZY).write([RatedText("empty", None)], {0}, {}).decode()
+    assert filled == FUZZY.replace('#, fuzzy\nmsgid "leer"\nmsgstr ""', 'msgid "leer"\nmsgstr "empty"')
+
+
+NEEDS_REVIEW = (
+    '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="de" target-language="en"><body>'
+    '<trans-unit id="1"><source>die <g id="1">alte</g> Katze</source>\n<target state="needs-review-translation" '
+    'state-qualifier="fuzzy-match">the <g id="1">young</g> cat <x id="2"/>of the house</target>'
+    '<note from="Dragoman" annotates="target">machine translation, confidence 0.25</note>\n<note>kept</note>'
+    "</trans-unit></body></file></xliff>"
+)
+
+
+def test_a_confirmed_unit_of_xliff_has_the_state_of_one() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    text = "the young cat of the house"
+    assert [one.target for one in opened_units(".xlf", NEEDS_REVIEW).done] == [text]
+    sure = NEEDS_REVIEW.replace('"needs-review-translation" state-qualifier="fuzzy-match"', '"translated"').replace(
+        '<note from="Dragoman" annotates="target">machine translation, confidence 0.25</note>', ""
+    )
+    for review, expected in (
+        (Review(text, False), NEEDS_REVIEW),
+        (Review(text, True), sure),
+        (Review("the old cat of  the house", True), sure.replace("young", "old")),
+        (Review("the old cat of the house", False), NEEDS_REVIEW.replace("young", "old")),
+        (
+            Review("a little cat & one dog of the house", True),
+            sure.replace('the <g id="1">young</g> cat', 'a <g id="1">little</g> cat &amp; one dog'),
+        ),
+    ):
+        assert reviewed(".xlf", NEEDS_REVIEW, {0: review}) == expected
+    remark = "machine translation, confidence 0.25"
+    second = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="de" trgLang="en"><file id="f"><unit id="u">'
+        f'<notes><note appliesTo="target" category="confidence">segment 1: {remark}</note></notes>'
+        '<segment id="1" state="translated" subState="dragoman:mt"><source>ein</source><target>a</target></segment>'
+        "</unit></file></xliff>"
+    )
+    found = reviewed(".xlf", second, {0: Review("one", True)})
+    notes = second[second.index("<notes>") : second.index("<segment")]
+    expected = second.replace(notes, "").replace('"translated" subState="dragoman:mt"', '"reviewed"')
+    assert found == expected.replace("<target>a<", "<target>one<")
+    lines = (
+        NEEDS_REVIEW.replace("<source>", '<source xml:space="preserve">')
+        .replace(text[:3] + " ", "first\n the ", 1)
+        .replace("<target ", '<target xml:space="preserve" ')
+    )
+    [unit] = opened_units(".xlf", lines).done
+    assert unit.target == f"first\n {text}"
+    assert "old</g> cat" in reviewed(".xlf", lines, {0: Review("first\n the old cat\nof the house", True)})
+    assert 'cat\n<x id="2"/>of the house</target>' in reviewed(
+        ".xlf", lines, {0: Review("first\n the old cat\nof the house", True)}
+    )
+
+
+def test_a_target_is_to_be_reviewed_until_all_of_its_sentences_are_confirmed() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    target = marked_target("One.", "Two.", "").replace("<target>", '<target state="needs-review-translation">')
+    whole = MARKED.format(target=target, definitions="")
+    units = opened_units(".xlf", whole)
+    texts = [RatedText("Three.", None)]
+    first, both = {0: Review("1.", True)}, {0: Review("1.", True), 1: Review("Two.", True), 2: Review("4.", True)}
+    for confirmed, reviews, state in (
+        ({0}, first, "needs-review-translation"),
+        ((), both, "needs-review-translation"),
+        ({0}, both, "translated"),
+    ):
+        found = opened_units(".xlf", whole).write(texts, confirmed, reviews).decode()
+        assert f'<target state="{state}"' in found
+        assert marked_target("1.", "Two.", "Three.").partition(">")[2] in found
+    assert len(units.done) == 3
+    segments = '<sdl:seg id="1" conf="Draft" origin="mt" percent="90"/><sdl:seg id="2" conf="Draft"/><sdl:seg id="3"/>'
+    trados = MARKED.format(target=target, definitions=f"<sdl:seg-defs>{segments}</sdl:seg-defs>")
+    found = reviewed(".sdlxliff", trados, first, 1)
+    assert '<sdl:seg id="1" conf="Translated" origin="interactive"/><sdl:seg id="2" conf="Draft"/>' in found
+    assert marked_target("1.", "Two.", "").partition(">")[2] in found
+    memoq = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:mq="MQXliff"><file source-language="de"><body>'
+        '<trans-unit id="1" mq:status="PartiallyEdited"><source>ein</source><target>a</target></trans-unit>'
+        "</body></file></xliff>"
+    )
+    expected = memoq.replace("PartiallyEdited", "ManuallyConfirmed").replace('"de"', '"de" target-language="en"')
+    assert reviewed(".mqxliff", memoq, {0: Review("a", True)}) == expected

@@ -279,8 +279,17 @@ msgid "ab c"
 msgstr "done"
 
 #, fuzzy
+#| msgid "ed"
 msgid "de"
 msgstr "draft"
+
+#, fuzzy
+msgid "ab\\ncab"
+msgstr "AB\\nC"
+
+#, fuzzy
+msgid "ace"
+msgstr "left"
 
 msgid "fed"
 msgstr ""
@@ -295,22 +304,38 @@ def test_what_a_file_has_translated_already_stays(show: Open, tmp_path: Path) ->
     (tmp_path / "some.po").write_text(PO, encoding="utf-8")
     page.set_input_files("#file", tmp_path / "some.po")
     translated(page)
-    assert targets(page) == ["done", "draft", "FED", "CAB"]
+    assert targets(page) == ["done", "draft", "AB\nC", "left", "FED", "CAB"]
     expect(page.locator(".row.confirmed")).to_have_count(1)  # what is fuzzy is not
-    assert active(page) == 3
+    reviewed = page.locator(".origin", has_text="to be reviewed")
+    expect(reviewed).to_have_count(3)
+    assert active(page) == 2
     page.locator(".row-target").first.click()
     page.keyboard.press("Alt+ArrowUp")
+    assert active(page) == 2
+    field = page.locator("#target-field")
+    field.press("Control+Enter")
+    expect(reviewed).to_have_count(2)
     assert active(page) == 3
-    page.locator("#target-field").press("Control+Enter")
+    field.press("End")
+    field.press("Enter")  # a message of several lines has them in its translation
+    page.keyboard.type("D")
+    page.keyboard.press("Control+Enter")
+    page.locator(".row-target").nth(4).click()
+    field.press("Control+Enter")
     _, content = finished(page, "document")
-    assert re.findall(r'(#, fuzzy\n)?msgid "(\w.*)"\nmsgstr "(.*)"', content) == [
+    assert re.findall(r'((?:#.*\n)*)msgid "(\w.*)"\nmsgstr "(.+)"', content) == [
         ("", "ab c", "done"),
-        ("#, fuzzy\n", "de", "draft"),
+        ("", "de", "draft"),
+        ("#, fuzzy\n", "ace", "left"),
         ("", "fed", "FED"),
         ("#, fuzzy\n", "cab", "CAB"),
     ]
+    assert 'msgid "ab\\ncab"\nmsgstr ""\n"AB\\n"\n"D\\n"\n"C"' in content
     _, memory = finished(page, "tmx")
-    assert re.findall('"en"><seg>(.*)</seg>', memory) == ["done", "FED"]
+    assert re.findall('(?s)"en"><seg>(.*?)</seg>', memory) == ["done", "draft", "AB\nD\nC", "FED"]
+    page.get_by_role("button", name="Segment 2 is right").click()
+    expect(reviewed).to_have_count(2)
+    assert '#, fuzzy\n#| msgid "ed"\nmsgid "de"\nmsgstr "draft"' in finished(page, "document")[1]
 
 
 def test_a_confirmation_is_taken_back_by_the_same_button(show: Open) -> None:

@@ -102,6 +102,29 @@ def test_fuzzy_translations_of_a_file_are_told_and_left_out_of_tmx(client: TestC
     assert re.findall('"en"><seg>(.*)</seg>', done) == ["AB.", "D", "E"]
 
 
+def test_fuzzy_units_are_written_as_a_person_has_reviewed_them(client: TestClient) -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    content = PO.replace('msgid "f"', '#, fuzzy\nmsgid "f"')
+    opened = _open(client, "a.po", content)
+
+    def finish(target: str | None, confirmed: bool, form: str = "document") -> str:
+        sure = json.dumps([False, False, confirmed, False, False])
+        targets = [None, None, target, None, None]
+        return _finish(client, "a.po", content, opened["digest"], targets, confirmed=sure, form=form).text
+
+    for target, confirmed, expected, in_memory in (
+        (None, True, content, []),
+        ("F", False, content, []),
+        ("F", True, PO, ["F"]),
+        ("G", False, content.replace('"F"', '"G"'), []),
+        ("G", True, PO.replace('"F"', '"G"'), ["G"]),
+    ):
+        assert finish(target, confirmed).strip() == expected.strip(), (target, confirmed)
+        assert re.findall('"en"><seg>(.*)</seg>', finish(target, confirmed, "tmx")) == in_memory
+    assert "<target>G</target>" in finish("G", False, "xliff")
+    assert "<target>F</target>" in finish(None, False, "xliff")
+
+
 def test_confirmed_units_of_xliff_are_not_marked_as_a_machines(client: TestClient) -> None:
     pytest.importorskip("lxml", reason="needs lxml")
     units = "".join(f'<trans-unit id="{one}"><source>{one}</source></trans-unit>' for one in "abc")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from dragoman.documents.document import (
+    REMARK,
     Document,
     DoneUnit,
     Languages,
     RatedText,
+    Review,
     Units,
     as_html,
     as_text,
@@ -45,29 +47,44 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     places: list[str] = []
     done: list[DoneUnit] = []
     entries: list[tuple[Any, int, int]] = []
+    fuzzy: list[tuple[Any, int, int, int]] = []
+    """Fuzzy entries with their lines, and the index in `done` of their first form."""
     for entry, start, end in zip(catalogue, starts, starts[1:], strict=False):
         translated = entry.msgstr or next(filter(None, entry.msgstr_plural.values()), "")
         if entry.obsolete or not entry.msgid.strip():
             continue
+        if translated and entry.fuzzy:
+            fuzzy.append((entry, start, end, len(done)))
+            done += [DoneUnit(len(texts), source, target, fuzzy=True) for source, target in _forms(entry)]
+            continue
         if translated:
-            done.append(DoneUnit(len(texts), entry.msgid, translated, entry.fuzzy))
+            done.append(DoneUnit(len(texts), entry.msgid, translated, fuzzy=False))
             continue
         own = [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
         texts += own
         places += [f"line {start + 1}"] * len(own)
         entries.append((entry, start, end))
 
-    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+    def write(
+        translations: list[RatedText], confirmed: Collection[int] = (), reviews: Mapping[int, Review] | None = None
+    ) -> bytes:
         left = iter(enumerate(translations))
-        result: list[str] = []
-        position = 0
+        edits: list[tuple[int, int, list[str]]] = []
         for entry, start, end in entries:
             own = [next(left) for one in (entry.msgid, entry.msgid_plural) if one]
             if all(one.text for _, one in own):
                 is_sure = all(number in confirmed for number, _ in own)
                 filled = _filled(entry, lines[start:end], [one for _, one in own], is_sure=is_sure)
-                result += [*lines[position:start], *filled]
-                position = end
+                edits.append((start, end, filled))
+        for entry, start, end, first in fuzzy:
+            own_reviews = [(reviews or {}).get(first + form) for form in range(len(_forms(entry)))]
+            if any(own_reviews):
+                edits.append((start, end, _reviewed(entry, lines[start:end], own_reviews)))
+        result: list[str] = []
+        position = 0
+        for start, end, own_lines in sorted(edits):
+            result += [*lines[position:start], *own_lines]
+            position = end
         written = "".join([*result, *lines[position:]])
         try:
             return written.encode(encoding)
@@ -102,36 +119,101 @@ def _text(content: bytes) -> tuple[str, str]:
     return text, encoding
 
 
-def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_sure: bool) -> Iterator[str]:
+def _forms(entry: Any) -> list[tuple[str, str]]:
+    """The message and the translation of each form of an entry."""
+    forms = entry.msgstr_plural
+    if not forms:
+        return [(entry.msgid, entry.msgstr)]
+    first = min(forms) if len(forms) > 1 else None
+    return [(entry.msgid if form == first else entry.msgid_plural, forms[form]) for form in sorted(forms)]
+
+
+def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_sure: bool) -> list[str]:
     """The lines of an entry with its translations; the entry becomes fuzzy unless they are sure."""
+    one, several = as_text(translations[0].text), as_text(translations[-1].text)
+    numbers = entry.msgstr_plural or {0: "", 1: ""}
+    forms = {number: one if number == min(numbers) and len(numbers) > 1 else several for number in numbers}
+    filled = _with_translation(lines, forms if entry.msgid_plural else one)
+    if is_sure:
+        return list(_without_fuzzy(filled))
+    confidences = [one.confidence for one in translations if one.confidence is not None]
+    return list(_with_fuzzy(filled, f"# {remark(min(confidences))}" if confidences else ""))
+
+
+def _reviewed(entry: Any, lines: list[str], reviews: Sequence[Review | None]) -> list[str]:
+    """The lines of a fuzzy entry as a person has left its forms; it stays fuzzy unless all of them are confirmed."""
+    forms = _forms(entry)
+    texts = [
+        target if review is None or review.target == target else _framed(review.target, source)
+        for (source, target), review in zip(forms, reviews, strict=True)
+    ]
+    if texts != [target for _, target in forms]:
+        numbers = sorted(entry.msgstr_plural)
+        lines = _with_translation(lines, dict(zip(numbers, texts, strict=True)) if numbers else texts[0])
+    is_sure = all(review is not None and review.confirmed for review in reviews)
+    return list(_without_fuzzy(lines)) if is_sure else lines
+
+
+def _framed(text: str, source: str) -> str:
+    """A translation that begins and ends with a line break where its message does, as gettext requires."""
+    return "\n" * source.startswith("\n") + text.strip("\n") + "\n" * source.endswith("\n")
+
+
+def _head(lines: list[str]) -> int:
+    """How many lines of an entry stand before its translation."""
+    return next((number for number, line in enumerate(lines) if _is_translation(line)), len(lines))
+
+
+def _with_translation(lines: list[str], translation: str | dict[int, str]) -> list[str]:
+    """The lines of an entry with another translation, or with one for each form."""
     from polib import POEntry
 
-    one, several = as_text(translations[0].text), as_text(translations[-1].text)
-    new = POEntry(msgid="a", msgstr=one)
-    if entry.msgid_plural:
-        forms = entry.msgstr_plural or {0: "", 1: ""}
-        new = POEntry(msgid="a", msgid_plural="a")
-        new.msgstr_plural = {number: one if number == min(forms) and len(forms) > 1 else several for number in forms}
-    confidences = [one.confidence for one in translations if one.confidence is not None and not is_sure]
-    first = next((number for number, line in enumerate(lines) if _is_translation(line)), len(lines))
-    last = first
+    new = POEntry(msgid="a")
+    if isinstance(translation, str):
+        new.msgstr = translation
+    else:
+        new.msgid_plural, new.msgstr_plural = "a", translation
+    first = last = _head(lines)
     while last < len(lines) and (_is_translation(lines[last]) or lines[last].startswith('"')):
         last += 1
-    is_flagged = is_sure or any(line.startswith("#,") for line in lines[:first])
-    end_of_line = "\r\n" if lines[0].endswith("\r\n") else "\n"
-    comments = [f"# {remark(min(confidences))}{end_of_line}"] if confidences else []
+    written = str(new).splitlines()
+    shown = [f"{line}{_end_of_line(lines)}" for line in written[[*map(_is_translation, written)].index(True) :] if line]
+    return [*lines[:first], *shown, *lines[last:]]
+
+
+def _with_fuzzy(lines: list[str], comment: str) -> Iterator[str]:
+    """The lines of an entry that is fuzzy, with a comment behind its others unless that is empty."""
+    first, end_of_line = _head(lines), _end_of_line(lines)
+    is_flagged = any(line.startswith("#,") for line in lines[:first])
+    comments = [f"{comment}{end_of_line}"] if comment else []
     for line in lines[:first]:
         if comments and not line.startswith(("# ", "#\n", "#\r")):
             yield comments.pop()
-        if line.startswith("#,") and not is_sure:
+        if line.startswith("#,"):
             line = line if "fuzzy" in line else f"{line.rstrip()}, fuzzy{end_of_line}"
         elif not is_flagged and not line.startswith(("# ", "#.", "#:", "#\n", "#\r")):
             yield f"#, fuzzy{end_of_line}"
             is_flagged = True
         yield line
-    written = str(new).splitlines()
-    yield from (f"{line}{end_of_line}" for line in written[[*map(_is_translation, written)].index(True) :] if line)
-    yield from lines[last:]
+    yield from lines[first:]
+
+
+def _without_fuzzy(lines: list[str]) -> Iterator[str]:
+    """The lines of an entry that is not fuzzy: without this flag, the previous message and a remark of a machine."""
+    first = _head(lines)
+    for line in lines[:first]:
+        if line.startswith("#|") or REMARK.fullmatch(line.removeprefix("# ").strip()):
+            continue
+        flags = [flag.strip() for flag in line.removeprefix("#,").split(",")] if line.startswith("#,") else []
+        if "fuzzy" not in flags:
+            yield line
+        elif kept := [flag for flag in flags if flag != "fuzzy"]:
+            yield f"#, {', '.join(kept)}{_end_of_line(lines)}"
+    yield from lines[first:]
+
+
+def _end_of_line(lines: list[str]) -> str:
+    return "\r\n" if lines[0].endswith("\r\n") else "\n"
 
 
 def _is_translation(line: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dragoman.errors import InputError
@@ -28,7 +28,8 @@ class DoneUnit(NamedTuple):
     source: str
     target: str
     fuzzy: bool
-    """Whether somebody has to look at its translation; corpora leave such units out."""
+    """Whether somebody has to look at its translation; corpora leave such units out. A fuzzy plural of a catalogue is a
+    unit for each of its forms, which may be empty."""
 
 
 class RatedText(NamedTuple):
@@ -43,13 +44,21 @@ class RatedText(NamedTuple):
     the translation."""
 
 
+class Review(NamedTuple):
+    """What a person has made of the translation of a fuzzy unit."""
+
+    target: str
+    confirmed: bool
+    """Whether the unit is no longer fuzzy."""
+
+
 class Units(NamedTuple):
     """What a file of translators has besides its texts."""
 
     done: list[DoneUnit]
-    write: Callable[[list[RatedText], Collection[int]], bytes]
-    """As `Document.write`; it also takes the numbers of the texts whose translations a person has confirmed. A unit
-    with an empty translation stays without one."""
+    write: Callable[[list[RatedText], Collection[int], Mapping[int, Review]], bytes]
+    """As `Document.write`; it also takes the numbers of the texts whose translations a person has confirmed, and the
+    reviews of fuzzy units by their index in `done`. A unit with an empty translation stays without one."""
 
 
 class Document(NamedTuple):
@@ -132,3 +141,7 @@ def as_text(markup: str) -> str:
 def remark(confidence: float) -> str:
     """What a file says about a machine translation."""
     return f"machine translation, confidence {confidence:.2f}"
+
+
+REMARK = re.compile(r"machine translation, confidence \d\.\d\d")
+"""What `remark` returns."""

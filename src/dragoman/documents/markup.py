@@ -5,12 +5,13 @@ Nothing is kept between reading and writing: HTML is read again when it is writt
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.documents.document import RatedText
 from dragoman.documents.html_text import Markup, Xml
-from dragoman.documents.rendering import AlignedTranslation, original, render, unchanged
+from dragoman.documents.rendering import AlignedTranslation, edited, original, render, unchanged
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
 from dragoman.text.sentences import Span, sentence_spans
@@ -105,6 +106,19 @@ def translated_markup(
         lowest = min(known) if known and len(known) == len(confidences) else None
         translated.append(RatedText("".join(pieces), lowest, matches[0] if len(matches) == 1 else ()))
     return translated
+
+
+def edited_markup(markup: str, text: str) -> str:
+    """HTML of one text with that text edited; its elements stay around the words that stay."""
+    document = _document(markup, separate=False, xml=None)
+    texts = [part for part in document.parts if not isinstance(part, str)]
+    if len(texts) != 1:  # so many elements that they end texts
+        return html.escape(text, quote=False)
+    [before] = texts
+    span = len(before.text) - len(before.text.lstrip()), len(before.text.rstrip())
+    new = edited(before.text[slice(*span)], text)
+    parts = (part if isinstance(part, str) else render(document, part, [span], [new]) for part in document.parts)
+    return "".join(parts)
 
 
 def _document(text: str, separate: bool, xml: Xml | None) -> Markup:

@@ -13,12 +13,14 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.documents.html_text import Element, Markup, Text, spans_of_words
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.sentences import Span, touches
+from dragoman.text.words import words_and_characters
 from dragoman.translation_memory.memory import MemoryMatch
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_GAP = 2
 """Words between two parts of an element that are included in it."""
+MAX_COMPARED = 250_000
+"""Pairs of words of an edited text that are compared, in a second at most."""
 
 
 class AlignedTranslation(NamedTuple):
@@ -69,6 +73,33 @@ def unchanged(text: str) -> AlignedTranslation:
     """A sentence as its own translation."""
     units = list(spans_of_words(text))
     return AlignedTranslation(text, units, units, list(range(len(units))))
+
+
+def edited(before: str, after: str) -> AlignedTranslation:
+    """An edited text with the text before as its source: words that stayed are linked, others by their position."""
+    old, new = (list(word_units(re.sub(r"\s", " ", text)).values()) for text in (before, after))
+    old_words, new_words = [before[slice(*unit)] for unit in old], [after[slice(*unit)] for unit in new]
+    changes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old), 0, len(new))]
+    if len(old) * len(new) <= MAX_COMPARED:
+        changes = SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes()
+    sources: list[int | None] = []
+    for _, start, end, first, last in changes:
+        count = last - first
+        sources += [start + index * (end - start) // count if start < end else None for index in range(count)]
+    return AlignedTranslation(after, old, new, sources)
+
+
+def word_units(text: str) -> dict[int, Span]:
+    """Words, or characters of a script without spaces, by their index among those of `words_and_characters`.
+
+    The punctuation around them is left out, as are units of punctuation alone.
+    """
+    words: dict[int, Span] = {}
+    for unit, (start, end) in enumerate(words_and_characters(text)):
+        inner = list(spans_of_words(text[start:end]))
+        if inner:
+            words[unit] = start + inner[0][0], start + inner[0][1]
+    return words
 
 
 def _units(text: str, segments: Sequence[Span]) -> list[Span]:

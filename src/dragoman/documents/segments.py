@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.corpora.writing import WRITERS
-from dragoman.documents.document import Document, Languages, RatedText, decoded
+from dragoman.documents.document import Document, Languages, RatedText, Review, decoded
 from dragoman.documents.files import open_document, require_limits
 from dragoman.documents.markup import MAX_SENTENCES, markup_paragraphs, sentences_of, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
@@ -47,14 +47,14 @@ class Segment(NamedTuple):
     plain: bool
     """Whether no element stands in its paragraph, so that words need not be linked."""
     fuzzy: bool = False
-    """Whether the file says of its translation that somebody has to look at it."""
+    """Whether the file says of its translation that somebody has to look at it, so that a person may change it."""
 
 
 class FinishedSegment(NamedTuple):
     """What has become of a segment."""
 
     target: str | None
-    """None where it has no translation, so that the source stays."""
+    """None where the file keeps what it has: the source, or the translation of a unit."""
     confirmed: bool
 
 
@@ -86,7 +86,7 @@ def read_finished(content: bytes, how: HowRead, targets: str, confirmed: str) ->
     given = _json_list("targets", targets, len(segments), (str, type(None)))
     sure = _json_list("confirmed", confirmed, len(segments), (bool,)) if confirmed else [False] * len(segments)
     return [
-        (segment, FinishedSegment(None if target is None or is_blank(target) else " ".join(target.split()), one))
+        (segment, FinishedSegment(None if target is None or is_blank(target) else _given(segment, target), one))
         for segment, target, one in zip(segments, given, sure, strict=True)
     ]
 
@@ -107,7 +107,8 @@ def finished_file(
         return replace_sentences(text, spans, shown).encode()
     document = open_document(how.kind, content, how.languages)
     segments = _segments_of(document, how)
-    own = [one for one in zip(segments, targets, confirmed, strict=True) if one[0].text >= 0]
+    finished = list(zip(segments, targets, confirmed, strict=True))
+    own = [one for one in finished if one[0].text >= 0]
     texts = translated_markup(
         document.texts, how.languages.source, how.separate, [target for _, target, _ in own], None
     )
@@ -120,7 +121,13 @@ def finished_file(
             texts[number] = RatedText("", None)
         elif all(one for *_, one in of_text):
             sure.add(number)
-    return document.units.write(texts, sure)
+    done = [one for one in finished if one[0].text < 0]
+    reviews = {
+        index: Review(target.text, is_confirmed)
+        for index, (segment, target, is_confirmed) in enumerate(done)
+        if segment.fuzzy and target is not None
+    }
+    return document.units.write(texts, sure, reviews)
 
 
 def pairs_file(kind: str, pairs: list[tuple[str, str]], languages: Languages) -> bytes:
@@ -134,6 +141,13 @@ def pairs_file(kind: str, pairs: list[tuple[str, str]], languages: Languages) ->
         for pair in pairs:
             writer.write(*pair)
     return file.getvalue().encode()
+
+
+def _given(segment: Segment, target: str) -> str | None:
+    """The translation that a segment gets. A fuzzy unit may have lines; what is not fuzzy is left."""
+    if segment.target is None:
+        return " ".join(target.split())
+    return target if segment.fuzzy else None
 
 
 def _text(content: bytes, how: HowRead) -> str:

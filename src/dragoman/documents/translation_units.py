@@ -1,18 +1,20 @@
 """XLIFF and translation memories (TMX): units without a translation get one that is marked as a machine's.
 
-A unit that has a translation is never touched; of the others, only the text changes.
+A unit that has a translation is touched only where that is fuzzy and a person has reviewed it; of the others, only the
+text changes.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.corpora.translation_units import FUZZY, UNTRANSLATED
 from dragoman.corpora.xml_stream import local_name
-from dragoman.documents.document import Document, DoneUnit, Languages, RatedText, Units, remark
+from dragoman.documents.document import REMARK, Document, DoneUnit, Languages, RatedText, Review, Units, remark
 from dragoman.documents.inline import NOT_XML
+from dragoman.documents.markup import edited_markup
 from dragoman.documents.mixed import Half, MixedText, Role
 from dragoman.documents.xml_text import XmlText
 from dragoman.errors import InputError
@@ -37,6 +39,7 @@ class _Segment(NamedTuple):
     """What is translated as one in XLIFF: a unit, or a sentence that is marked in it."""
 
     text: MixedText
+    """The source; of a fuzzy segment the target."""
     unit: Element
     """The trans-unit of XLIFF 1.2, or the segment of 2."""
     number: str
@@ -56,6 +59,8 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
     root = file.root
     segments: list[_Segment] = []
     done: list[DoneUnit] = []
+    fuzzy: dict[int, _Segment] = {}
+    """By index in `done`."""
     for unit in root.iter("{*}trans-unit", "{*}segment"):
         if _child(unit, "source") is None or _is_locked(unit):
             continue
@@ -64,14 +69,33 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             if definition is not None and definition.get("locked") == "true":
                 continue
             if target is not None and _words(target) and not _is_copy(unit, source, target):
-                done.append(DoneUnit(len(segments), _words(source), _words(target), _is_fuzzy(unit, number)))
+                if _is_fuzzy(unit, number):
+                    fuzzy[len(done)] = _Segment(MixedText(target, _role, _half), unit, number)
+                    done.append(DoneUnit(len(segments), _shown(source), _shown(target), fuzzy=True))
+                else:
+                    done.append(DoneUnit(len(segments), _words(source), _words(target), fuzzy=False))
                 continue
             text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
                 segments.append(_Segment(text, unit, number))
 
-    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+    def write(
+        translations: list[RatedText], confirmed: Collection[int] = (), reviews: Mapping[int, Review] | None = None
+    ) -> bytes:
+        reviews = reviews or {}
         changed: dict[Element, None] = {}
+        left = {one.unit for index, one in fuzzy.items() if index not in reviews or not reviews[index].confirmed}
+        left |= {
+            segment.unit
+            for number, (segment, translated) in enumerate(zip(segments, translations, strict=True))
+            if translated.text and number not in confirmed
+        }
+        """Units whose state says that somebody has to look at them."""
+
+        def is_sure(segment: _Segment, *, is_confirmed: bool) -> bool:
+            has_own_state = _definition(segment.unit, segment.number) is not None
+            return is_confirmed and (has_own_state or segment.unit not in left)
+
         for number, (segment, translated) in enumerate(zip(segments, translations, strict=True)):
             if not translated.text:
                 continue
@@ -79,7 +103,18 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             target = _target(segment)
             segment.text.write_to(target, translated.text, copies=True)
             _number_copies(target, _unit_of(segment.unit))
-            _mark(segment, translated, is_sure=number in confirmed)
+            _mark(segment, translated, is_sure=is_sure(segment, is_confirmed=number in confirmed))
+        for index, review in reviews.items():
+            segment = fuzzy[index]
+            target = segment.text.element
+            if review.target != done[index].target:
+                changed[_unit_of(segment.unit)] = None
+                text = review.target if _keeps_lines(target) else " ".join(review.target.split())
+                segment.text.write(edited_markup(segment.text.inline.markup, text))
+                _number_copies(target, _unit_of(segment.unit))
+            if is_sure(segment, is_confirmed=review.confirmed):
+                changed[_unit_of(segment.unit)] = None
+                _mark(segment, RatedText(review.target, None), is_sure=True)
         return file.written(changed, _names_of_target(root, languages))
 
     return Document(
@@ -165,6 +200,8 @@ def _mark(segment: _Segment, translated: RatedText, *, is_sure: bool) -> None:
     """Mark where a translation comes from, in the way of the program that has written the file."""
     unit, number = segment.unit, segment.number
     matches, confidence = ((), None) if is_sure else (translated.matches, translated.confidence)
+    if is_sure:
+        _remove_remarks(unit, number)
     is_kept = bool(matches) and matches[0].score == 1
     note = "" if confidence is None else remark(confidence)
     if local_name(unit) == "segment":
@@ -178,7 +215,7 @@ def _mark(segment: _Segment, translated: RatedText, *, is_sure: bool) -> None:
         return
     definition = _definition(unit, number)
     if definition is not None:
-        for name in ("percent", "struct-match", "text-match"):  # of what stood there before
+        for name in ("percent", "struct-match", "text-match", "origin-system"):  # of what stood there before
             definition.attrib.pop(name, None)
         definition.set("conf", "Translated" if is_sure else "Draft")
         definition.set("origin", "interactive" if is_sure else "tm" if is_kept else "mt")
@@ -195,12 +232,41 @@ def _mark(segment: _Segment, translated: RatedText, *, is_sure: bool) -> None:
         unit.set(_MEMOQ_STATUS, "ManuallyConfirmed" if is_sure else "PreTranslated" if is_kept else "MachineTranslated")
     elif is_sure:
         target.set("state", "translated")
+        target.attrib.pop("state-qualifier", None)
     else:
         target.set("state", "needs-review-translation")
         target.set("state-qualifier", "exact-match" if is_kept else "mt-suggestion")
     _add_alternatives(target, matches[is_kept:], number)
     if note:
         _add_note(target, f"segment {number}: {note}" if number else note)
+
+
+def _remove_remarks(unit: Element, number: str) -> None:
+    """Remove what the file says of the confidence of an earlier translation by a machine."""
+    above, definition = _unit_of(unit), _definition(unit, number)
+    of_segment = number or (unit.get("id") if above is not unit else None)
+    for note in [
+        *above.iterfind("{*}note[@from='Dragoman']"),
+        *above.iterfind("{*}notes/{*}note[@category='confidence']"),
+    ]:
+        text = note.text or ""
+        if REMARK.fullmatch(text.removeprefix(f"segment {of_segment}: ")):
+            _remove(note)
+    for value in () if definition is None else definition.findall("{*}value[@key='confidence']"):
+        _remove(value)
+
+
+def _remove(element: Element) -> None:
+    """Remove an element, and what is around it and then empty, but not what follows it."""
+    above, before = element.getparent(), element.getprevious()
+    assert above is not None
+    if before is None:
+        above.text = element.tail
+    else:
+        before.tail = element.tail
+    above.remove(element)
+    if local_name(above) == "notes" and not len(above):
+        _remove(above)
 
 
 def _definition(unit: Element, number: str) -> Element | None:
@@ -238,6 +304,11 @@ def _namespace(element: Element) -> str:
 def _words(element: Element) -> str:
     """The text of an element without its codes, with plain spaces."""
     return " ".join("".join(_texts(element)).split())
+
+
+def _shown(element: Element) -> str:
+    """The text of an element without its codes, with its own spaces where they mean something."""
+    return "".join(_texts(element)).strip() if _keeps_lines(element) else _words(element)
 
 
 def _texts(element: Element) -> Iterator[str]:
@@ -425,7 +496,9 @@ def read_memory(content: bytes, languages: Languages) -> Document:
         if text.inline.has_words:
             units.append((text, given.getparent(), target))
 
-    def write(translations: list[RatedText], confirmed: Collection[int] = ()) -> bytes:
+    def write(
+        translations: list[RatedText], confirmed: Collection[int] = (), reviews: Mapping[int, Review] | None = None
+    ) -> bytes:
         if not languages.target:
             raise InputError("the target language is not known, and new translations must be marked with it")
         changed: list[Element] = []

@@ -18,9 +18,9 @@ from starlette.responses import Response
 from dragoman.alignment.extract import heaviest_links
 from dragoman.documents.document import Languages
 from dragoman.documents.files import MAX_FILE_TEXTS, file_texts
-from dragoman.documents.html_text import spans_of_words
-from dragoman.documents.rendering import AlignedTranslation
+from dragoman.documents.rendering import AlignedTranslation, word_units
 from dragoman.documents.segments import (
+    FinishedSegment,
     HowRead,
     Segment,
     file_segments,
@@ -35,8 +35,6 @@ from dragoman.serving.requests import NonEmpty, address_of, decode_file_request,
 from dragoman.serving.responses import Refusal, invalid, json_response, wrong_field
 from dragoman.serving.scheduler import Task
 from dragoman.serving.service import AUTO, Service
-from dragoman.text.sentences import Span
-from dragoman.text.words import words_and_characters
 
 Place = Annotated[int, Meta(ge=0)]
 ENDINGS = {"xliff": ".xlf", "tmx": ".tmx"}
@@ -53,7 +51,7 @@ class DocumentSegment(Struct, omit_defaults=True):
     paragraph: Place
     """Sentences of one number stand together."""
     target: str | UnsetType = UNSET
-    """Its translation, where the file has that; it is not changed."""
+    """Its translation, where the file has that; it is not changed unless it is fuzzy."""
     fuzzy: bool = False
     """Whether the file says of its translation that somebody has to look at it."""
 
@@ -75,7 +73,7 @@ class FinishedRequest(DocumentRequest, kw_only=True):
     digest: NonEmpty
     """As it was answered."""
     targets: NonEmpty
-    """A JSON list with a string or null for each segment; with null its source stays."""
+    """A JSON list with a string or null for each segment; with null its source stays, or its fuzzy translation."""
     confirmed: str = ""
     """A JSON list of true or false for each segment: whether a person has confirmed it. Without it none is."""
     form: Literal["document", "xliff", "tmx"] = "document"
@@ -121,9 +119,10 @@ class Documents:
         finished = await workers.run(read_finished, content, file.how, wanted.targets, wanted.confirmed)
         self._charge(request, wanted, [segment for segment, _ in finished])
         if wanted.form != "document":
-            left = [(one, done) for one, done in finished if not (one.fuzzy and wanted.form == "tmx")]
-            pairs = [(one.source, one.target or done.target) for one, done in left]
-            given = [(source, target) for source, target in pairs if target is not None]
+            of_memory = wanted.form == "tmx"
+            left = [(one, done) for one, done in finished if not of_memory or not one.fuzzy or _is_reviewed(done)]
+            pairs = [(one.source, done.target or one.target) for one, done in left]
+            given = [(source, target) for source, target in pairs if target]
             ending = ENDINGS[wanted.form]
             written = await workers.run(pairs_file, ending, given, file.how.languages)
             return attachment(translated_name(name, wanted.target, ending), written)
@@ -172,6 +171,10 @@ class Documents:
         ]
 
 
+def _is_reviewed(segment: FinishedSegment) -> bool:
+    return segment.confirmed and segment.target is not None
+
+
 def _scored(scorer: Scorer, lines: list[str]) -> list[tuple[list[str], ScoredPair]]:
     pairs = [line.split("\n") for line in lines]
     return list(zip(pairs, scorer.score((source, target) for source, target in pairs), strict=True))
@@ -182,7 +185,7 @@ def _linked(answer: tuple[list[str], ScoredPair]) -> AlignedTranslation:
     (source, target), scored = answer
     weights = scored.compute_weights("characters")
     links = {} if weights is None else {one: other for other, one in heaviest_links(weights)}
-    sources, targets = _words(source), _words(target)
+    sources, targets = word_units(source), word_units(target)
     indices = {unit: index for index, unit in enumerate(sources)}
     return AlignedTranslation(
         target,
@@ -190,13 +193,3 @@ def _linked(answer: tuple[list[str], ScoredPair]) -> AlignedTranslation:
         list(targets.values()),
         [indices.get(links[unit]) if unit in links else None for unit in targets],
     )
-
-
-def _words(text: str) -> dict[int, Span]:
-    """The units that the links count, without the punctuation around them; units of punctuation alone are left out."""
-    words: dict[int, Span] = {}
-    for unit, (start, end) in enumerate(words_and_characters(text)):
-        inner = list(spans_of_words(text[start:end]))
-        if inner:
-            words[unit] = start + inner[0][0], start + inner[0][1]
-    return words

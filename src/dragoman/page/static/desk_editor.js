@@ -82,10 +82,15 @@ export class Editor {
     else this.close();
   }
 
+  /** Whether the translation may have several lines, as messages of programs have. */
+  get #hasLines() {
+    return this.#segment.source.includes("\n");
+  }
+
   #typed() {
     this.close();
     const place = field.selectionStart;
-    const text = field.value.replace(/[\r\n]+/gu, " "); // a segment is one line
+    const text = this.#hasLines ? field.value : field.value.replace(/[\r\n]+/gu, " ");
     if (text !== field.value) {
       field.value = text;
       field.setSelectionRange(place, place);
@@ -151,7 +156,7 @@ export class Editor {
     if (event.key === "Tab" && !event.shiftKey && !control && !event.altKey && rest) this.#accept(rest, true);
     else if (event.key === "Escape" && !list.hidden) this.close();
     else if (event.key === "Enter" && control) this.#actions.confirm();
-    else if (event.key === "Enter") this.close();
+    else if (event.key === "Enter" && !this.#hasLines) this.close();
     else if (event.altKey && event.key === "ArrowDown") this.#actions.move(1);
     else if (event.altKey && event.key === "ArrowUp") this.#actions.move(-1);
     else if (event.key === " " && event.ctrlKey) this.others();

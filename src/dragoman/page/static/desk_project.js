@@ -7,7 +7,8 @@
  * @property {string} source
  * @property {number} paragraph     the number of its paragraph
  * @property {string} target
- * @property {"" | "model" | "memory" | "repetition" | "person" | "file"} origin  who wrote the target; "" while there is none
+ * @property {"" | "model" | "memory" | "repetition" | "person" | "file" | "review"} origin  who wrote the target; "" while
+ *           there is none; "review" stands for the file, too, where it says that somebody has to look at the target
  * @property {boolean} confirmed    a person has said that the target is right
  * @property {string} offered       what the model or a memory wrote last
  * @property {{start: number, end: number, logProbability: number}[]} units  the words of `offered`
@@ -28,8 +29,8 @@ const MOST_UNDONE = 1000;
 /** Segments as a document has them: {source, paragraph} and, where the file has a translation already, target and fuzzy. */
 export const segmentsOf = (found) =>
   found.map(({ source, paragraph, target, fuzzy }) => {
-    const fixed = target === undefined ? {} : { target, origin: "file", confirmed: !fuzzy };
-    return { ...EMPTY, source, paragraph, ...fixed };
+    const given = target === undefined ? {} : { target, origin: fuzzy ? "review" : "file", confirmed: !fuzzy };
+    return { ...EMPTY, source, paragraph, ...given };
   });
 
 /** Whether a person may change a segment. */

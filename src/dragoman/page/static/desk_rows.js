@@ -96,7 +96,8 @@ export class Rows {
     const { source, target, origin, confirmed, confidence, doubt } = segment;
     const state = make("div", { className: "row-state" });
     const share = confidence !== null && !confirmed && target === segment.offered ? ` ${formatted(confidence, { style: "percent" })}` : "";
-    const from = make("span", { className: `origin ${origin}`, textContent: (origin ? message("origins")[origin] : "…") + share });
+    const shown = origin === "review" && confirmed ? "file" : origin;
+    const from = make("span", { className: `origin ${shown}`, textContent: (shown ? message("origins")[shown] : "…") + share });
     if (doubt && share) from.title = message("doubts")[doubt];
     state.append(from);
     const missing = target && isOpen(segment) ? missingFrom(source, target, this.#facts.glossary) : [];

@@ -72,7 +72,8 @@ class HttpTranslator {
   }
 
   async finishDocument({ file, source, target, digest }, segments, form, signal) {
-    const isLeft = (one) => one.origin === "file" || !one.target || (form === "tmx" && !one.confirmed);
+    const isKept = ({ origin, confirmed }) => origin === "file" || (origin === "review" && !confirmed);
+    const isLeft = (one) => isKept(one) || !one.target || (form === "tmx" && !one.confirmed);
     const targets = JSON.stringify(segments.map((one) => (isLeft(one) ? null : one.target)));
     const confirmed = JSON.stringify(segments.map((one) => one.confirmed));
     const body = this.#form({ file, source, target, digest, targets, confirmed, form });

@@ -108,7 +108,7 @@ export const GERMAN = {
   offers: "Angebote des Modells",
   matchesOf: "Treffer im Übersetzungsspeicher",
   takeMatch: "Diese Übersetzung nehmen",
-  origins: { model: "Modell", memory: "Speicher", repetition: "Wiederholung", person: "Sie", file: "Datei" },
+  origins: { model: "Modell", memory: "Speicher", repetition: "Wiederholung", person: "Sie", file: "Datei", review: "zu prüfen" },
   term: (translation) => `Glossar: ${translation}`,
   termOf: (term, translation) => `${term} → ${translation}`,
   item: "Muss so bleiben",
