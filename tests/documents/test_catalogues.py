@@ -79,6 +79,12 @@ def test_a_catalogue_in_the_encoding_that_it_names() -> None:
     assert translated(".po", plain.encode(), lambda _: "개") == found.replace("파일".encode("euc-kr"), b"file")
     wider = translated(".po", text.encode("euc-kr"), lambda _: "ğ")
     assert wider.decode() == found.decode("euc-kr").replace("EUC-KR", "UTF-8").replace("개", "ğ")
+    for name in ("EUC-KR", "CHARSET", "utf8"):  # the bytes are UTF-8
+        given = text.replace("EUC-KR", name)
+        named = given if name == "utf8" else text.replace("EUC-KR", "UTF-8")
+        assert translated(".po", given.encode(), lambda _: "개").decode() == named.replace(
+            'dog"\nmsgstr ""', 'dog"\nmsgstr "개"'
+        ).replace("#: 파일\n", "#: 파일\n#, fuzzy\n")
     with pytest.raises(InputError, match="the file is not UTF-9, which its header names"):
         translated(".po", text.replace("EUC-KR", "UTF-9").encode("euc-kr"))
 

@@ -121,8 +121,23 @@ def test_a_catalogue_whose_encoding_lacks_a_translation_becomes_utf_8(
     for translation, encoding, said in (("ö", "ISO-8859-1", False), ("ő", "UTF-8", True)):
         memory.write_text(f"ab\t{translation}\n", encoding="utf-8")
         assert _translate(light, given, "-o", written, "--memory", memory) == 0
-        message = f"{given}: is ISO-8859-1, which lacks characters of the translation; written as UTF-8"
+        message = f"{given}: file and header are UTF-8 now; the header named ISO-8859-1"
         assert (message in capsys.readouterr().err) == said
         text = written.read_bytes().decode(encoding)
         assert f"charset={encoding}" in text
         assert f'# ü\n#, fuzzy\nmsgid "ab"\nmsgstr "{translation}"' in text
+
+
+def test_python_says_that_a_catalogue_becomes_utf_8(
+    light: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    given, written = tmp_path / "a.po", tmp_path / "b.po"
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n# ü\nmsgid "ab"\nmsgstr ""\n'
+    note = f"{given}: file and header are UTF-8 now; the header named ISO-8859-1"
+    for encoding, named, said in (("latin-1", "ISO-8859-1", []), ("utf-8", "UTF-8", [note])):
+        given.write_text(text, encoding=encoding)
+        caplog.clear()
+        dragoman.translate_file(light, given, written)
+        assert caplog.messages == said
+        assert f"charset={named}" in written.read_text(encoding=encoding)

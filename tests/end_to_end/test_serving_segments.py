@@ -102,6 +102,26 @@ def test_fuzzy_translations_of_a_file_are_told_and_left_out_of_tmx(client: TestC
     assert re.findall('"en"><seg>(.*)</seg>', done) == ["AB.", "D", "E"]
 
 
+def test_a_catalogue_that_becomes_utf_8_is_told(client: TestClient) -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    note = "file and header are UTF-8 now; the header named ISO-8859-1"
+    content = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n# ü\nmsgid "ab"\nmsgstr ""\n'
+    file = {"file": ("a.po", content.encode("latin-1"))}
+    digest = client.post("/v1/documents", files=file, data=PAIR).json()["digest"]
+    for target, encoding, said in (("ö", "latin-1", None), ("ő", "utf-8", note)):
+        data = {**PAIR, "digest": digest, "targets": json.dumps([target]), "confirmed": "[true]"}
+        done = client.post("/v1/documents/finished", files=file, data=data)
+        named = content if said is None else content.replace("ISO-8859-1", "UTF-8")
+        assert done.content.decode(encoding) == named.replace('"ab"\nmsgstr ""', f'"ab"\nmsgstr "{target}"')
+        assert done.headers.get("Dragoman-Note") == said
+    for encoding, answered in (("latin-1", {}), ("utf-8", {"note": note})):
+        given = {"file": ("a.po", content.encode(encoding))}
+        answer = client.post("/translate_file", files=given, data=PAIR).json()
+        written = client.get(answer.pop("translatedFileUrl").removeprefix("http://testserver")).content
+        assert answer == answered
+        assert '# ü\n#, fuzzy\nmsgid "ab"\nmsgstr "AB"' in written.decode(encoding).replace(" machine", "")
+
+
 def test_fuzzy_units_are_written_as_a_person_has_reviewed_them(client: TestClient) -> None:
     pytest.importorskip("polib", reason="needs polib")
     content = PO.replace('msgid "f"', '#, fuzzy\nmsgid "f"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     """Read a gettext catalogue; new translations are fuzzy, and all forms of a plural are translated.
 
     All other lines stay as they are, but for the encoding in the header: it becomes UTF-8 if it lacks a character of a
-    translation.
+    translation, or if the file is UTF-8.
 
     Raises:
         InputError: it is damaged, or not in the encoding that it names.
@@ -86,10 +87,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
             result += [*lines[position:start], *own_lines]
             position = end
         written = "".join([*result, *lines[position:]])
-        try:
-            return written.encode(encoding)
-        except UnicodeEncodeError:
-            return written.replace(f"charset={encoding}", "charset=UTF-8", 1).encode()
+        return _encoded(written, encoding, named_encoding(content))
 
     declared = Languages(target=catalogue.metadata.get("Language", ""))
     return Document(texts, write, places, Units(done, write), declared=declared)
@@ -99,6 +97,30 @@ def named_encoding(content: bytes) -> str | None:
     """The encoding that the header of a catalogue names."""
     named = _CHARSET.search(content)
     return None if named is None else named[1].decode()
+
+
+def encoding_note(before: bytes, after: bytes) -> str:
+    """What is to be said of the encoding of a written catalogue; "" if its header still names the same."""
+    named = named_encoding(before)
+    return "" if named == named_encoding(after) else f"file and header are UTF-8 now; the header named {named}"
+
+
+def _encoded(text: str, encoding: str, named: str | None) -> bytes:
+    """A catalogue in an encoding, or in UTF-8 if that lacks characters of it; then its header names UTF-8."""
+    try:
+        content = text.encode(encoding)
+    except UnicodeEncodeError:
+        content, encoding = text.encode(), "utf-8"
+    if named is None or content.isascii() or not _is_utf_8(encoding) or _is_utf_8(named):
+        return content
+    return text.replace(f"charset={named}", "charset=UTF-8", 1).encode(encoding)
+
+
+def _is_utf_8(name: str) -> bool:
+    try:
+        return codecs.lookup(name).name.startswith("utf-8")
+    except LookupError:
+        return False
 
 
 def _text(content: bytes) -> tuple[str, str]:

@@ -9,10 +9,11 @@ from collections import OrderedDict
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dragoman.documents.catalogues import encoding_note
 from dragoman.documents.document import Languages, RatedText
 from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, supported_kinds, translated_file
 from dragoman.serving.markup import translate_markup
@@ -54,9 +55,9 @@ def translated_name(name: str, target: str, suffix: str | None = None) -> str:
     return f"{stem}_{re.sub('[^A-Za-z-]', '', target)}{suffix or path.suffix.lower()}"
 
 
-def attachment(name: str, content: bytes) -> Response:
-    """A file as an answer."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+def attachment(name: str, content: bytes, note: str = "") -> Response:
+    """A file as an answer, with what is to be said of it as a header."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', **({"Dragoman-Note": note} if note else {})}
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
@@ -72,6 +73,8 @@ class FileResponse(Struct):
     """Where the translated file is."""
 
     translatedFileUrl: str
+    note: str | UnsetType = UNSET
+    """What is to be said of it: that a catalogue is no longer in its encoding."""
 
 
 _PREFIX = re.compile(r"(?:/[\w.~-]+)+")
@@ -130,7 +133,8 @@ class FileRoutes:
         translated = await service.workers.run(translated_file, suffix, content, translations, languages)
         key = f"{uuid.uuid4()}.{translated_name(name, wanted.target)}"
         self._keep(key, translated)
-        return json_response(FileResponse(f"{_base(request)}download_file/{key}"))
+        note = encoding_note(content, translated) if suffix == ".po" else ""
+        return json_response(FileResponse(f"{_base(request)}download_file/{key}", note or UNSET))
 
     async def download(self, request: Request) -> Response:
         """GET /download_file/NAME."""

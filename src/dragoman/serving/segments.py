@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.alignment.extract import heaviest_links
+from dragoman.documents.catalogues import encoding_note
 from dragoman.documents.document import Languages
 from dragoman.documents.files import MAX_FILE_TEXTS, file_texts
 from dragoman.documents.rendering import AlignedTranslation, word_units
@@ -128,7 +129,8 @@ class Documents:
             return attachment(translated_name(name, wanted.target, ending), written)
         targets = await self._aligned(file.model, [(one, done.target) for one, done in finished])
         written = await workers.run(finished_file, content, file.how, targets, [done.confirmed for _, done in finished])
-        return attachment(translated_name(name, wanted.target), written)
+        note = encoding_note(content, written) if file.how.kind == ".po" else ""
+        return attachment(translated_name(name, wanted.target), written, note)
 
     async def _file(self, request: Request, wanted: DocumentRequest, name: str, content: bytes) -> _File:
         """What a request sends, and how it is read.

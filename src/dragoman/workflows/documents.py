@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.corpora.encodings import find_encoding, refuse_undecodable, require_encoding
-from dragoman.documents.catalogues import named_encoding
+from dragoman.documents.catalogues import encoding_note
 from dragoman.documents.document import Document, Languages
 from dragoman.documents.files import open_document
 from dragoman.documents.translation import TranslatedDocument, sentences_in, translate_document
@@ -60,7 +60,7 @@ def translate_document_file(request: TranslationRequest) -> None:
     sentences = sentences_in(document, translator, languages.source)
     for _ in checked_lines(sentences, path, request.runs[0], first):
         pass
-    translated = _translated(path, document, translator, languages.source, console)
+    translated = _translated(path, content, document, translator, languages.source, console)
     with replace_file(request.files.output, binary=True) as file:
         file.write(translated.content)
     warn_of_searched_again(sum(one.searched_again for one in translated.sentences), len(translated.sentences))
@@ -68,8 +68,6 @@ def translate_document_file(request: TranslationRequest) -> None:
     warn_of_empty(count_empty(translated.sentences), len(translated.sentences))
     if translated.untranslated:
         log.warning("%s: %s", path, _untranslated(translated.untranslated))
-    if document_kind(path) == ".po" and (named := named_encoding(content)) != named_encoding(translated.content):
-        console.info(f"{path}: is {named}, which lacks characters of the translation; written as UTF-8")
     for line in _unsure(translated):
         console.info(line)
     console.info(f"{request.files.output}: {_summary(translated)}")
@@ -114,7 +112,7 @@ def translate_file(
         own_source, own_target = translator.languages
         source, target = source or own_source, target or own_target
     opened = _opened(path, content, Languages(source or "", target or ""))
-    translated = _translated(path, opened, translator, source or "", console)
+    translated = _translated(path, content, opened, translator, source or "", console)
     with replace_file(output, binary=True) as file:
         file.write(translated.content)
     return translated
@@ -175,7 +173,7 @@ def _opened(path: Path, content: bytes, languages: Languages) -> Document:
 
 
 def _translated(
-    path: Path, document: Document, translator: Translator, language: str, console: Console
+    path: Path, content: bytes, document: Document, translator: Translator, language: str, console: Console
 ) -> TranslatedDocument:
     """Translate the document of a file.
 
@@ -187,9 +185,12 @@ def _translated(
         raise InputError(f"{path}: has no text to translate")
     with console.counter("sentences", total) as progress:
         try:
-            return translate_document(document, translator, language, progress)
+            translated = translate_document(document, translator, language, progress)
         except InputError as error:  # what shows only when it is written
             raise InputError(f"{path}: {error}") from None
+    if document_kind(path) == ".po" and (note := encoding_note(content, translated.content)):
+        log.warning("%s: %s", path, note)
+    return translated
 
 
 def _unsure(translated: TranslatedDocument) -> list[str]:

@@ -258,8 +258,9 @@ async function download(form) {
   find("finish-dialog").close();
   showWorking();
   try {
-    const { name, blob } = await finish(translator, work.facts, work.project.segments, form);
+    const { name, blob, note } = await finish(translator, work.facts, work.project.segments, form);
     showDone();
+    if (note) tell(note);
     const link = find("download");
     URL.revokeObjectURL(link.href);
     Object.assign(link, { href: URL.createObjectURL(blob), download: name });

@@ -23,7 +23,7 @@ export async function divide(translator, file, source, target, signal) {
   return { facts, found: sentences(text, source).map(({ text: one, paragraph }) => ({ source: one, paragraph })) };
 }
 
-/** The finished document in one of `FORMS`: {name, blob}. */
+/** The finished document in one of `FORMS`: {name, blob, note?}. */
 export async function finish(translator, facts, segments, form, signal) {
   if (translator.finishDocument) return translator.finishDocument(facts, segments, form, signal);
   const suffix = suffixOf(facts.name);

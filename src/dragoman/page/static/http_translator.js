@@ -11,12 +11,12 @@
 //   setKey(key)                optional: the API key of the requests that follow
 //   glossaries                 whether requests may have one
 //   translateFile(file, source, target, signal)
-//                              optional: promises {name, url} of the translated file
+//                              optional: promises {name, url, note} of the translated file
 //   openDocument(file, source, target, signal)
 //                              optional: promises the JSON of POST /v1/documents
 //   finishDocument(facts, segments, form, signal)
-//                              optional: promises {name, blob} of the document with the targets of its segments; `facts`
-//                              has the file, the languages and the digest
+//                              optional: promises {name, blob, note} of the document with the targets of its segments;
+//                              `facts` has the file, the languages and the digest, `note` is what is to be said of it
 //   correct(request, signal)   optional: promises the JSON of POST /v1/corrections for its JSON body
 //   corrections(source, target, signal)
 //                              optional: promises the JSON of GET /v1/corrections without the corrections
@@ -62,9 +62,9 @@ class HttpTranslator {
 
   async translateFile(file, source, target, signal) {
     const body = this.#form({ file, source, target });
-    const { translatedFileUrl } = await this.#fetch("translate_file", { method: "POST", body, signal });
+    const { translatedFileUrl, note } = await this.#fetch("translate_file", { method: "POST", body, signal });
     const { pathname } = new URL(translatedFileUrl); // its host may be that of a proxy
-    return { name: pathname.slice(pathname.lastIndexOf("/") + 1), url: pathname };
+    return { name: pathname.slice(pathname.lastIndexOf("/") + 1), url: pathname, note };
   }
 
   openDocument(file, source, target, signal) {
@@ -79,7 +79,7 @@ class HttpTranslator {
     const body = this.#form({ file, source, target, digest, targets, confirmed, form });
     const response = await this.#answer("v1/documents/finished", { method: "POST", body, signal });
     const name = /filename="([^"]*)"/.exec(response.headers.get("Content-Disposition"))?.[1] ?? file.name;
-    return { name, blob: await response.blob() };
+    return { name, blob: await response.blob(), note: response.headers.get("Dragoman-Note") };
   }
 
   correct(request, signal) {

@@ -278,8 +278,9 @@ async function openFile(file) {
   const { signal } = running;
   showWorking();
   await attempt(signal, async () => {
-    const { name, url } = await translator.translateFile(file, ...languages.pair, signal);
+    const { name, url, note } = await translator.translateFile(file, ...languages.pair, signal);
     showDone();
+    if (note) showNotice(note);
     Object.assign(find("download"), { href: url, download: name, textContent: message("download", name), hidden: false });
   });
 }
