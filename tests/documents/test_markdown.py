@@ -92,6 +92,27 @@ def test_the_document_is_the_same_when_the_text_is() -> None:
     assert render(translated(".md", body.encode(), same).decode()) == joined
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # A footnote that is an address looks like a link by reference.
+        ("Siehe dies[^1] und das[^note].\n\n[^1]: http://a.b\n[^note]: http://c.d\n", "das[^note] und dies[^1] Siehe."),
+        (
+            "| Die erste<br>die zweite Zeile |\n|-|\n| x<br/>y z |\n",
+            "| erste Die<br>Zeile zweite die |\n|-|\n| x<br/>z y |",
+        ),
+        ("## Der Hund {#anker .klasse}\n", "## Hund Der {#anker .klasse}"),
+        ("Ein Absatz.\n{: #id }\n", "Absatz Ein. {: #id }"),
+        ("Der [Hund](u){.btn} da\n", "da [Hund](u){.btn} Der"),
+    ],
+)
+def test_footnotes_breaks_and_attributes_stay_in_their_places(given: str, expected: str) -> None:
+    found = translated(".md", given.encode(), reversed_words).decode()
+    assert found.splitlines()[: len(expected.splitlines())] == expected.splitlines()
+    kept = [line for line in given.splitlines() if line.startswith("[^")]
+    assert [line for line in found.splitlines() if line.startswith("[^")] == kept
+
+
 def test_emphasis_and_references_are_written_as_they_were() -> None:
     text = "ein _Hund_ __und__ [Katze][] und [`code`] oder [das _Haus_][r] ![Bild][Katze]\n\n"
     text += "[r]: /r\n[Katze]: /k\n[`code`]: /c\n"

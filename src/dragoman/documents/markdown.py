@@ -6,7 +6,7 @@ Code, links, pictures, footnotes, formulas between dollars and front matter stay
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
@@ -22,8 +22,11 @@ _FRONT = re.compile(
     r"\A(?:---[ \t]*\r?\n.*?^(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?^\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}")
-"""Footnotes, boxes of tasks, formulas, and what templates fill in."""
+_KEPT = re.compile(
+    r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}|\{(?::|[#.][\w-])[^{}]*\}"
+)
+"""Footnotes, boxes of tasks, formulas, what templates fill in, and attributes such as the {#name} of a heading."""
+_HTML_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 _BLOCK = re.compile(r"(?P<number>\d*)(?=(?:[-+#>=]|#{2,6}|(?<=\d)[.)])(?:\s|$))")
 """What would begin a block at the beginning of a line."""
@@ -232,7 +235,7 @@ def _inline(token: Token) -> Inline:
     inline = Inline()
     opened: list[int] = []
     is_address = False
-    for child in _without_bare_marks(token.children or []):
+    for child in _without_bare_marks(_without_footnotes(token.children or [])):
         if child.type in _PAIRS:
             opened.append(inline.open((child.markup, _Link(end=child.markup))))
         elif child.type == "link_open":
@@ -251,6 +254,8 @@ def _inline(token: Token) -> Inline:
             inline.text(" ")
         elif child.type == "hardbreak":
             inline.divide("\\\n")
+        elif _HTML_BREAK.fullmatch(child.content):
+            inline.divide(child.content)
         elif child.type == "code_inline":
             space = " " if child.content.startswith("`") or child.content.endswith("`") else ""
             inline.leaf(f"{child.markup}{space}{child.content}{space}{child.markup}", child.content)
@@ -261,11 +266,28 @@ def _inline(token: Token) -> Inline:
     return inline
 
 
-def _without_bare_marks(children: list[Token]) -> Iterator[Token]:
+def _without_footnotes(children: list[Token]) -> Iterator[Token]:
+    """The parts of a block. A footnote whose text is one word, such as an address, is not read as a link to it."""
+    from markdown_it.token import Token
+
+    footnote = None
+    for child in children:
+        if child.type == "link_open" and str(child.meta.get("label", "")).startswith("^"):
+            footnote = ""
+        elif child.type == "link_close" and footnote is not None:
+            yield Token("html_inline", "", 0, content=f"[{footnote}]")
+            footnote = None
+        elif footnote is None:
+            yield child
+        else:
+            footnote += child.content
+
+
+def _without_bare_marks(parts: Iterable[Token]) -> Iterator[Token]:
     """The parts of a block. Emphasis around nothing but signs becomes one part, as it has no word to stand around."""
     from markdown_it.token import Token
 
-    index = 0
+    index, children = 0, list(parts)
     while index < len(children):
         first = children[index]
         inner, last = [*children[index + 1 : index + 3], None, None][:2]
@@ -314,7 +336,8 @@ def _add_text(inline: Inline, text: str) -> None:
     position = 0
     for kept in _KEPT.finditer(text):
         inline.text(text[position : kept.start()])
-        inline.leaf(kept[0])
+        ends = kept.end() == len(text) and kept[0].startswith(("{:", "{#", "{."))
+        (inline.divide if ends else inline.leaf)(kept[0])  # attributes of a block stay at its end
         position = kept.end()
     inline.text(text[position:])
 
