@@ -258,6 +258,14 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+def test_an_output_of_tuning_that_cannot_be_written_is_refused_before_any_round(folder, tmp_path, capsys):
+    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "-o", tmp_path / "none" / "w"]
+    assert main(["smt", "tune", str(folder / "system"), *map(str, needed)]) == 2
+    assert (
+        capsys.readouterr().err == f"dragoman: error: {tmp_path}/none/w: cannot be written: No such file or directory\n"
+    )
+
+
 def test_an_empty_line_has_a_list_of_one_empty_text(folder, tmp_path):
     write_lines(tmp_path / "in", ["hund", "", "katze"])
     assert smt("nbest", folder, "-i", tmp_path / "in", "-o", tmp_path / "list", "--with-alignments") == 0

@@ -5,7 +5,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
-from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, shape_of, write_weights
+from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, shape_of, weights_file
 
 SHAPE = {"LM0": 1, "TM0": 3}
 
@@ -19,7 +19,8 @@ def written(tmp_path, text):
 def test_weights_are_read_as_they_were_written(tmp_path):
     weights = {"LM0": (0.5,), "TM0": (-1.25, 3e-9, 12345678.0)}
     path = tmp_path / "weights.gz"
-    write_weights(path, weights)
+    with weights_file(path) as write:
+        write(weights)
     assert read_weights(path) == weights
     vector = as_vector(weights, SHAPE, "w")
     assert vector.tolist() == [0.5, -1.25, 3e-9, 12345678.0]
@@ -27,7 +28,8 @@ def test_weights_are_read_as_they_were_written(tmp_path):
 
 
 def test_the_format_is_that_of_moses(tmp_path):
-    write_weights(tmp_path / "w", {"LM0": (0.5,), "TM0": np.array([0.2, 0.1])})
+    with weights_file(tmp_path / "w") as write:
+        write({"LM0": (0.5,), "TM0": np.array([0.2, 0.1])})
     assert (tmp_path / "w").read_text() == "LM0= 0.5\nTM0= 0.2 0.1\n"
 
 

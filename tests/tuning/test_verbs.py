@@ -53,6 +53,12 @@ def test_each_criterion_selects_its_own_hypothesis(files):
     assert rerank(files, "--mbr", "--mbr-scale", "2", "--mbr-size", "3") == ["a b c d", "", "x y"]
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_tuning(files, capsys):
+    words = ["tune", str(files / "list.gz"), "--reference", str(files / "reference"), "-o", str(files / "none" / "w")]
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"dragoman: error: {files}/none/w: cannot be written: No such file or directory\n"
+
+
 @pytest.mark.parametrize("method", ["mert", "mira", "pro"])
 def test_tuned_weights_reach_the_reported_score(files, capsys, method):
     needed = ["--reference", str(files / "reference"), "--method", method, "-o", str(files / "weights")]

@@ -6,6 +6,8 @@ The weight of the unknown word penalty is fixed, as in Moses: which words the ta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from dragoman.requests.smt import SystemTuningRequest
 from dragoman.smt.moses_ini import replace_weights
 from dragoman.smt.system import PhraseSystem, SmtTranslation
 from dragoman.text.lines import read_lines, shown_name
-from dragoman.tuning.feature_weights import Weights, as_vector, as_weights, read_weights, write_weights
+from dragoman.tuning.feature_weights import Weights, as_vector, as_weights, read_weights, weights_file
 from dragoman.tuning.mert import tune_mert, warn_of_flat_metric
 from dragoman.tuning.pool import BLEU, HypothesisPool, Vector, make_pool, read_references
 
@@ -46,12 +48,12 @@ def tune_system(request: SystemTuningRequest) -> None:
     first = None if start is None else read_weights(start)
     system = PhraseSystem.open(request.system)
     console = Console(quiet=request.general.quiet)
-    tuned = _tune(request, system, first or system.configuration.weights, sources, references, console)
-    console.info(f"best: dev BLEU {tuned.bleu:.2f}")
-    if request.output is None:
-        replace_weights(system.configuration.path, tuned.weights)
-    else:
-        write_weights(request.output, tuned.weights)
+    ini = system.configuration.path
+    output = nullcontext(partial(replace_weights, ini)) if request.output is None else weights_file(request.output)
+    with output as write:
+        tuned = _tune(request, system, first or system.configuration.weights, sources, references, console)
+        console.info(f"best: dev BLEU {tuned.bleu:.2f}")
+        write(tuned.weights)
 
 
 def _tune(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import NBestEntry, format_value, parse_number
-from dragoman.text.lines import read_lines, shown_name, write_lines
+from dragoman.text.lines import read_lines, replace_output, shown_name
 
 Weights = dict[str, tuple[float, ...]]
 """Weights of the values of each feature, in the order of the n-best lists."""
@@ -51,9 +52,14 @@ def _section(lines: Iterable[tuple[int, str]]) -> Iterable[tuple[int, str]]:
             yield number, line
 
 
-def write_weights(path: str | Path, weights: Mapping[str, Iterable[float]]) -> None:
-    """Write one line for each feature; the path "-" is standard output."""
-    write_lines(path, (format_weights(name, values) for name, values in weights.items()))
+@contextmanager
+def weights_file(path: str | Path) -> Iterator[Callable[[Mapping[str, Iterable[float]]], None]]:
+    """A function that writes weights, one line for each feature; the path "-" is standard output.
+
+    The file is opened first, so that tuning, which takes long, is not lost to a name that cannot be written.
+    """
+    with replace_output(path) as file:
+        yield lambda weights: file.writelines(f"{format_weights(*weight)}\n" for weight in weights.items())
 
 
 def format_weights(name: str, values: Iterable[float]) -> str:

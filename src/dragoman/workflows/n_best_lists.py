@@ -15,7 +15,7 @@ from dragoman.scoring.lists import NBestSentence, add_features, with_sources
 from dragoman.scoring.nbest import NBestEntry, by_sentence, read_nbest
 from dragoman.text.lines import read_lines, replace_output
 from dragoman.text.scripts import SpacingCounter
-from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, write_weights
+from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, weights_file
 from dragoman.tuning.mert import RESTARTS, TunedWeights, tune_mert, warn_of_flat_metric
 from dragoman.tuning.mira import tune_mira
 from dragoman.tuning.multi_run_tests import compare_weights
@@ -99,23 +99,24 @@ def tune_weights(request: TuningRequest) -> None:
         InputError: a file cannot be read or is malformed, or weights do not match the features.
     """
     console = Console(quiet=request.general.quiet)
-    pools = _read_pools(request)
-    pool = pools["dev"]
-    size = pool.features.shape[1]
-    start, initial = np.full(size, 1 / size), request.initial_weights
-    if initial is not None:
-        start = as_vector(read_weights(initial), pool.shape, initial, lacking=0.0)
-    others = [as_vector(read_weights(path), pool.shape, path, lacking=0.0) for path in request.against]
-    console.info(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
-    console.info(f"start: {_shown(pools, start)}")
-    vectors = []
-    for seed in range(request.seed, request.seed + request.runs):
-        vectors.append(_tune(request, pool, start, np.random.default_rng(seed)))
-        console.info(f"{request.method}, seed {seed}: {_shown(pools, vectors[-1].weights)}")
-    _say_summary(pools, [tuned.weights for tuned in vectors], others, console)
-    best = max(vectors, key=lambda tuned: tuned.score)
-    warn_of_flat_metric(pool, [start, *(tuned.weights for tuned in vectors)], "use --metric chrf")
-    write_weights(request.output, as_weights(best.weights, pool.shape))
+    with weights_file(request.output) as write:
+        pools = _read_pools(request)
+        pool = pools["dev"]
+        size = pool.features.shape[1]
+        start, initial = np.full(size, 1 / size), request.initial_weights
+        if initial is not None:
+            start = as_vector(read_weights(initial), pool.shape, initial, lacking=0.0)
+        others = [as_vector(read_weights(path), pool.shape, path, lacking=0.0) for path in request.against]
+        console.info(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
+        console.info(f"start: {_shown(pools, start)}")
+        vectors = []
+        for seed in range(request.seed, request.seed + request.runs):
+            vectors.append(_tune(request, pool, start, np.random.default_rng(seed)))
+            console.info(f"{request.method}, seed {seed}: {_shown(pools, vectors[-1].weights)}")
+        _say_summary(pools, [tuned.weights for tuned in vectors], others, console)
+        best = max(vectors, key=lambda tuned: tuned.score)
+        warn_of_flat_metric(pool, [start, *(tuned.weights for tuned in vectors)], "use --metric chrf")
+        write(as_weights(best.weights, pool.shape))
 
 
 def _read_pools(request: TuningRequest) -> dict[str, HypothesisPool]:
