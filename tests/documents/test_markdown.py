@@ -104,9 +104,13 @@ def test_the_document_is_the_same_when_the_text_is() -> None:
         ("## Der Hund {#anker .klasse}\n", "## Hund Der {#anker .klasse}"),
         ("Ein Absatz.\n{: #id }\n", "Absatz Ein. {: #id }"),
         ("Der [Hund](u){.btn} da\n", "da [Hund](u){.btn} Der"),
+        ("> [!WARNING]\n> Ein Hund.\n", "> [!WARNING]\n> Hund Ein."),
+        ("Das ist <b>ein *alter* Hund</b> hier\n", "hier <b>Hund *alter* ein</b> ist Das"),
+        ("Ein <i>alter Hund\n", "Hund <i>alter Ein"),
+        ("Mit <kbd>*Strg*</kbd> oder <code>a_b</code>\n", "<code>a_b</code> oder <kbd>*Strg*</kbd> Mit"),
     ],
 )
-def test_footnotes_breaks_and_attributes_stay_in_their_places(given: str, expected: str) -> None:
+def test_footnotes_tags_and_attributes_stay_in_their_places(given: str, expected: str) -> None:
     found = translated(".md", given.encode(), reversed_words).decode()
     assert found.splitlines()[: len(expected.splitlines())] == expected.splitlines()
     kept = [line for line in given.splitlines() if line.startswith("[^")]

@@ -52,6 +52,7 @@ FILES: dict[str, tuple[str, Callable[[int], str]]] = {
     "Markdown: open brackets": (".md", lambda size: "[" * size),
     "Markdown: open pictures": (".md", lambda size: "![](" * (size // 4)),
     "Markdown: open emphasis": (".md", lambda size: "*a **b " * (size // 7)),
+    "Markdown: tags": (".md", lambda size: "<b>" * (size // 7) + "</i>" * (size // 7)),
     "Markdown: ticks": (".md", lambda size: "`a" * (size // 2)),
     "Markdown: signs": (".md", lambda size: "<" * size),
     "Markdown: tables": (".md", lambda size: "|a|\n|-|\n" * (size // 8)),

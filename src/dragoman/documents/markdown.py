@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.documents.document import Document, Languages, decoded, line_places, texts_alone
-from dragoman.documents.html_text import Markup
+from dragoman.documents.html_text import CODE, MAX_ELEMENTS, Markup
 from dragoman.documents.inline import Inline
 from dragoman.text.raw_lines import has_letter
 from dragoman.text.sentences import Span
@@ -26,6 +27,7 @@ _KEPT = re.compile(
     r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}|\{(?::|[#.][\w-])[^{}]*\}"
 )
 """Footnotes, boxes of tasks, formulas, what templates fill in, and attributes such as the {#name} of a heading."""
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _HTML_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 _BLOCK = re.compile(r"(?P<number>\d*)(?=(?:[-+#>=]|#{2,6}|(?<=\d)[.)])(?:\s|$))")
@@ -235,8 +237,15 @@ def _inline(token: Token) -> Inline:
     inline = Inline()
     opened: list[int] = []
     is_address = False
-    for child in _without_bare_marks(_without_footnotes(token.children or [])):
-        if child.type in _PAIRS:
+    children = list(_without_bare_marks(_without_footnotes(token.children or [])))
+    ends = _ends_of_tags(children)
+    closing = set(ends.values())
+    for index, child in enumerate(children):
+        if index in ends:
+            opened.append(inline.open((child.content, _Link(end=children[ends[index]].content))))
+        elif index in closing:
+            inline.close(opened.pop())
+        elif child.type in _PAIRS:
             opened.append(inline.open((child.markup, _Link(end=child.markup))))
         elif child.type == "link_open":
             is_address = child.markup == "autolink"
@@ -254,6 +263,8 @@ def _inline(token: Token) -> Inline:
             inline.text(" ")
         elif child.type == "hardbreak":
             inline.divide("\\\n")
+        elif child.type == "html_code":
+            inline.leaf(child.content, child.info)
         elif _HTML_BREAK.fullmatch(child.content):
             inline.divide(child.content)
         elif child.type == "code_inline":
@@ -284,7 +295,9 @@ def _without_footnotes(children: list[Token]) -> Iterator[Token]:
 
 
 def _without_bare_marks(parts: Iterable[Token]) -> Iterator[Token]:
-    """The parts of a block. Emphasis around nothing but signs becomes one part, as it has no word to stand around."""
+    """The parts of a block. Emphasis around nothing but signs becomes one part, as it has no word to stand around; so
+    does HTML around code.
+    """
     from markdown_it.token import Token
 
     index, children = 0, list(parts)
@@ -292,11 +305,50 @@ def _without_bare_marks(parts: Iterable[Token]) -> Iterator[Token]:
         first = children[index]
         inner, last = [*children[index + 1 : index + 3], None, None][:2]
         index += 1
-        is_pair = first.type in _PAIRS and last is not None and last.type == first.type[:-4] + "close"
-        if is_pair and inner is not None and inner.type == "text" and not any(map(str.isalnum, inner.content)):
-            first = Token("html_inline", "", 0, content=first.markup + _escaped(inner.content) + first.markup)
-            index += 2
+        if inner is not None and last is not None and inner.type == "text":
+            is_pair = first.type in _PAIRS and last.type == first.type[:-4] + "close"
+            if is_pair and not any(map(str.isalnum, inner.content)):
+                first = Token("html_inline", "", 0, content=first.markup + _escaped(inner.content) + first.markup)
+                index += 2
+            elif _is_code(first, last):
+                content = first.content + _escaped(inner.content) + last.content
+                first = Token("html_code", "", 0, content=content, info=inner.content)
+                index += 2
         yield first
+
+
+def _is_code(first: Token, last: Token) -> bool:
+    """Whether two tags stand around code."""
+    begin, end = _TAG.fullmatch(first.content), _TAG.fullmatch(last.content)
+    if begin is None or end is None or begin["end"] or not end["end"]:
+        return False
+    return begin["name"].lower() in CODE and begin["name"].lower() == end["name"].lower()
+
+
+def _ends_of_tags(children: list[Token]) -> dict[int, int]:
+    """The end tag of each tag of HTML that stands around a part of a block, by their indices.
+
+    A tag whose end stands elsewhere, as in another block, is left out.
+    """
+    ends: dict[int, int] = {}
+    opened: list[tuple[int, str]] = []
+    """Indices with names; those of Markdown are empty."""
+    for index, child in enumerate(children):
+        tag = _TAG.fullmatch(child.content) if child.type == "html_inline" else None
+        if child.type.endswith("_open"):
+            opened.append((index, ""))
+        elif child.type.endswith("_close"):
+            while opened.pop()[1]:
+                pass
+        elif tag is not None and not tag["end"]:
+            opened.append((index, tag["name"].lower()))
+        elif tag is not None:
+            inner = list(takewhile(lambda one: one[1], reversed(opened[-MAX_ELEMENTS:])))
+            own = next((depth for depth, (_, name) in enumerate(inner, 1) if name == tag["name"].lower()), 0)
+            if own:
+                ends[opened[-own][0]] = index
+                del opened[-own:]
+    return ends
 
 
 def _link(token: Token, content: str) -> _Link:
@@ -362,7 +414,7 @@ def _written(block: _Block, translated: str) -> str:
         else:
             start = starts.pop()
             inside = "".join(result[start:])
-            if payload[0] != "[" and not inside.strip():  # emphasis of no word would be read as signs
+            if payload[0][0] not in "[<" and not inside.strip():  # emphasis of no word would be read as signs
                 result[start - 1 :] = [inside]
                 continue
             result.append(payload[1].written(inside))
