@@ -39,7 +39,8 @@ export async function finish(translator, facts, segments, form, signal) {
 
 /** The sentences of a text that have a letter: [{text, start, paragraph}]; a paragraph is a line. */
 function sentences(text, language) {
-  const segmenter = new Intl.Segmenter(language, { granularity: "sentence" });
+  // Without what follows the language: browsers refuse some variants that a run may name, such as de-x1.
+  const segmenter = new Intl.Segmenter(language.split("-")[0], { granularity: "sentence" });
   return [...text.matchAll(/[^\r\n]+/gu)].flatMap((line, paragraph) =>
     [...segmenter.segment(line[0])]
       .filter(({ segment }) => /\p{L}/u.test(segment))

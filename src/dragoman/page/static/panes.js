@@ -66,9 +66,6 @@ export function showDocument({ text, pieces, complete }) {
 /** The sentences that are shown. */
 export const shownSentences = () => shown.map(({ sentence }) => sentence);
 
-/** The element of a word of the translation. */
-export const targetElement = (sentence, unit) => shown[sentence]?.targets[unit];
-
 /** Mark the sentence whose alternatives are listed, where there are several. */
 export function markActive(sentence) {
   target.querySelectorAll(".sentence").forEach((element, index) => {
