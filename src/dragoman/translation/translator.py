@@ -328,8 +328,8 @@ class Translator:
 
         >>> translator = dragoman.load("RUN")
         >>> with open("test.low") as lines:
-        ...     sum(len(n_best) for n_best in translator.translate_lines(lines, n_best=2))
-        40
+        ...     len([n_best[0].text for n_best in translator.translate_lines(lines, n_best=2)])
+        20
         """
         if isinstance(lines, str):
             raise TypeError("translate_lines takes an iterable of lines, not one string; use translate(text)")
