@@ -335,7 +335,9 @@ def explained(explanations: Mapping[str, str], results: Results) -> list[str]:
 def counted(verdicts: Mapping[str, int], what: str) -> str:
     """How many claims have which verdict."""
     order = [str(Verdict.HOLDS), str(Verdict.DOES_NOT_HOLD), NOT_DECIDED, NOT_RUN]
-    parts = [f"{verdicts[verdict]} {verdict}" for verdict in order if verdicts.get(verdict)]
+    several = {str(Verdict.HOLDS): "hold", str(Verdict.DOES_NOT_HOLD): "do not hold"}
+    counts = [(verdicts[verdict], verdict) for verdict in order if verdicts.get(verdict)]
+    parts = [f"{count} {verdict if count == 1 else several.get(verdict, verdict)}" for count, verdict in counts]
     return wrapped(f"Of {sum(verdicts.values())} {what}: {', '.join(parts)}.")
 
 

@@ -163,7 +163,7 @@ def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleTyp
     korean = program.pages(tmp_path, tmp_path / "second")[program.KOREAN_PAGE]
     assert _row(korean, "9 ")[3:] == ["+0.4 (+0.3 to +0.5)", "성립", "절반 미만"]
     assert "성립하지 않음 1" in korean
-    assert "4 hold" in first  # attention, feeding, local-p, replaced words
+    assert "4 hold," in first  # attention, feeding, local-p, replaced words
     assert _row(first, "an ensemble of models with different attention")[2] == "+2.1"  # over the paper's best member
 
 
