@@ -57,10 +57,53 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
     """
     file = _read(content, "xliff", "XLIFF", ("trans-unit", "unit", "file", "xliff"))
     root = file.root
+    segments, done, fuzzy = _read_segments(root)
+
+    def write(
+        translations: list[RatedText], confirmed: Collection[int] = (), reviews: Mapping[int, Review] | None = None
+    ) -> bytes:
+        reviews = reviews or {}
+        changed: dict[Element, None] = {}
+        unsure = [
+            *(one for index, one in fuzzy.items() if index not in reviews or not reviews[index].confirmed),
+            *(one for number, one in enumerate(segments) if translations[number].text and number not in confirmed),
+        ]
+        to_review = {one.unit for one in unsure}
+        for number, (segment, translated) in enumerate(zip(segments, translations, strict=True)):
+            if not translated.text:
+                continue
+            changed[_unit_of(segment.unit)] = None
+            target = _target(segment)
+            segment.text.write_to(target, translated.text, copies=True)
+            _number_copies(target, _unit_of(segment.unit))
+            _mark(segment, translated, is_sure=number in confirmed and _may_be_final(segment, to_review))
+        for index, review in reviews.items():
+            segment = fuzzy[index]
+            is_edited = review.target != done[index].target
+            is_sure = review.confirmed and _may_be_final(segment, to_review)
+            if is_edited:
+                _edit(segment, review.target)
+            if is_sure:
+                _mark(segment, RatedText(review.target, None), is_sure=True)
+            if is_edited or is_sure:
+                changed[_unit_of(segment.unit)] = None
+        return file.written(changed, _names_of_target(root, languages))
+
+    return Document(
+        [segment.text.inline.markup for segment in segments],
+        write,
+        [_segment_name(segment) for segment in segments],
+        Units(done, write),
+        untranslated=[_segment_name(segment) for segment in segments if _has_text_in_code(segment.text.element)],
+        declared=_declared(root),
+    )
+
+
+def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[int, _Segment]]:
+    """The segments to translate, those with a translation, and the fuzzy ones of these by their index."""
     segments: list[_Segment] = []
     done: list[DoneUnit] = []
     fuzzy: dict[int, _Segment] = {}
-    """By index in `done`."""
     for unit in root.iter("{*}trans-unit", "{*}segment"):
         if _child(unit, "source") is None or _is_locked(unit):
             continue
@@ -78,53 +121,20 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
             text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
                 segments.append(_Segment(text, unit, number))
+    return segments, done, fuzzy
 
-    def write(
-        translations: list[RatedText], confirmed: Collection[int] = (), reviews: Mapping[int, Review] | None = None
-    ) -> bytes:
-        reviews = reviews or {}
-        changed: dict[Element, None] = {}
-        left = {one.unit for index, one in fuzzy.items() if index not in reviews or not reviews[index].confirmed}
-        left |= {
-            segment.unit
-            for number, (segment, translated) in enumerate(zip(segments, translations, strict=True))
-            if translated.text and number not in confirmed
-        }
-        """Units whose state says that somebody has to look at them."""
 
-        def is_sure(segment: _Segment, *, is_confirmed: bool) -> bool:
-            has_own_state = _definition(segment.unit, segment.number) is not None
-            return is_confirmed and (has_own_state or segment.unit not in left)
+def _may_be_final(segment: _Segment, to_review: Collection[Element]) -> bool:
+    """Whether a confirmed segment can be marked so: sentences of a unit share its state, except those of Trados."""
+    return segment.unit not in to_review or _definition(segment.unit, segment.number) is not None
 
-        for number, (segment, translated) in enumerate(zip(segments, translations, strict=True)):
-            if not translated.text:
-                continue
-            changed[_unit_of(segment.unit)] = None
-            target = _target(segment)
-            segment.text.write_to(target, translated.text, copies=True)
-            _number_copies(target, _unit_of(segment.unit))
-            _mark(segment, translated, is_sure=is_sure(segment, is_confirmed=number in confirmed))
-        for index, review in reviews.items():
-            segment = fuzzy[index]
-            target = segment.text.element
-            if review.target != done[index].target:
-                changed[_unit_of(segment.unit)] = None
-                text = review.target if _keeps_lines(target) else " ".join(review.target.split())
-                segment.text.write(edited_markup(segment.text.inline.markup, text))
-                _number_copies(target, _unit_of(segment.unit))
-            if is_sure(segment, is_confirmed=review.confirmed):
-                changed[_unit_of(segment.unit)] = None
-                _mark(segment, RatedText(review.target, None), is_sure=True)
-        return file.written(changed, _names_of_target(root, languages))
 
-    return Document(
-        [segment.text.inline.markup for segment in segments],
-        write,
-        [_segment_name(segment) for segment in segments],
-        Units(done, write),
-        untranslated=[_segment_name(segment) for segment in segments if _has_text_in_code(segment.text.element)],
-        declared=_declared(root),
-    )
+def _edit(segment: _Segment, text: str) -> None:
+    """Write an edited translation; the codes stay around the words that stay."""
+    target = segment.text.element
+    own = text if _keeps_lines(target) else " ".join(text.split())
+    segment.text.write(edited_markup(segment.text.inline.markup, own))
+    _number_copies(target, _unit_of(segment.unit))
 
 
 def _declared(root: Element) -> Languages:

@@ -313,11 +313,11 @@ class Translator:
         """A stream: for each line its translations, best first (samples: in the order drawn).
 
         There are `n_best` of them, fewer if fewer hypotheses finished or some have the same text, of which the best is
-        kept (samples may repeat), never none; a blank line has one, which is
-        blank, and a line that is in the memory one, which is the translation there. `constraints`, if any, has one
-        entry for each line. `origins` has what messages call each line, and is read after the line (None: "line 1" and
-        so on). Lines are read ahead by a window of `read_ahead` lines (None: see length_batching.py), fewer where
-        `paused` says that the next line would have to be waited for.
+        kept (samples may repeat), never none; a blank line has one, which is blank, and a line that is in the memory
+        one, which is the translation there. `constraints`, if any, has one entry for each line. `origins` has what
+        messages call each line, and is read after the line (None: "line 1" and so on). Lines are read ahead by a window
+        of `read_ahead` lines (None: see length_batching.py), fewer where `paused` says that the next line would have to
+        be waited for.
 
         Raises:
             TypeError: `lines` is one string, or a line is not a string.
