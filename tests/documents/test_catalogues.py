@@ -326,6 +326,20 @@ def test_text_within_a_tag_is_told() -> None:
         assert open_document(kind, content.encode(), Languages("de", "en")).untranslated == [place]
 
 
+def test_messages_with_cases_stay_and_are_told() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    cases = "{n, plural, one {ein Hund} other {# Hunde}}"
+    unit = '<trans-unit id="{}"><source>{}</source></trans-unit>'
+    units = unit.format("u", cases) + unit.format("v", "ein")
+    xliff = f'<xliff><file source-language="de"><body>{units}</body></file></xliff>'
+    catalogue = f'msgid "{cases}"\nmsgstr ""\n\nmsgid "ein"\nmsgstr ""\n'
+    program = f'{{"a": "{cases}", "b": "ein"}}'
+    for kind, content, place in ((".xlf", xliff, "unit u"), (".po", catalogue, "line 1"), (".json", program, "line 1")):
+        document = open_document(kind, content.encode(), Languages("de", "en"))
+        assert (document.texts, document.untranslated) == (["ein"], [place])
+        assert cases.encode() in translated(kind, content.encode())
+
+
 def test_protected_words_and_lines_stay() -> None:
     pytest.importorskip("lxml", reason="needs lxml")
     before = (

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from dragoman.documents.document import (
+    CASES,
     REMARK,
     Document,
     DoneUnit,
@@ -46,6 +47,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     starts = [*(max(entry.linenum - 1, 0) for entry in catalogue), len(lines)]
     texts: list[str] = []
     places: list[str] = []
+    untranslated: list[str] = []
     done: list[DoneUnit] = []
     entries: list[tuple[Any, int, int]] = []
     fuzzy: list[tuple[Any, int, int, int]] = []
@@ -60,6 +62,9 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
             continue
         if translated:
             done.append(DoneUnit(len(texts), entry.msgid, translated, fuzzy=False))
+            continue
+        if CASES.search(entry.msgid):
+            untranslated.append(f"line {start + 1}")
             continue
         own = [as_html(one) for one in (entry.msgid, entry.msgid_plural) if one]
         texts += own
@@ -90,7 +95,7 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
         return _encoded(written, encoding, named_encoding(content))
 
     declared = Languages(target=catalogue.metadata.get("Language", ""))
-    return Document(texts, write, places, Units(done, write), declared=declared)
+    return Document(texts, write, places, Units(done, write), untranslated=untranslated, declared=declared)
 
 
 def named_encoding(content: bytes) -> str | None:

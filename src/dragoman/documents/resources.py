@@ -15,14 +15,12 @@ from xml.parsers import expat
 
 import yaml
 
-from dragoman.documents.document import Document, Languages, as_html, as_text, decoded, line_places, texts_alone
+from dragoman.documents.document import CASES, Document, Languages, as_html, as_text, decoded, line_places, texts_alone
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
 
 _NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~@?]\S*/\S*|#[0-9a-fA-F]{3,8}|\{+[^{} ]*\}+|%\S+")
 """Addresses, paths, references, colours, and values that are filled in as a whole."""
-_PLURAL = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
-"""Messages of ICU with cases, whose keywords are no words."""
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _ANCHOR_OR_TAG = re.compile(r"(?:[&!]\S*\s+)+")
 _APPLE = re.compile(
@@ -242,11 +240,9 @@ def _section(value: str) -> str:
 
 def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable[int] = ()) -> Document:
     """The values of a file that have words; `lost` has the positions of values that cannot be read."""
-    texts = [
-        one
-        for one in values
-        if has_letter(one.markup) and not _NO_TEXT.fullmatch(one.markup.strip()) and not _PLURAL.search(one.markup)
-    ]
+    words = [one for one in values if has_letter(one.markup) and not _NO_TEXT.fullmatch(one.markup.strip())]
+    texts = [one for one in words if not CASES.search(one.markup)]
+    left = sorted([*lost, *(one.start for one in words if CASES.search(one.markup))])
 
     def write(translations: list[str]) -> bytes:
         result: list[str] = []
@@ -258,7 +254,7 @@ def _document(text: str, encoding: str, values: Iterable[_Value], lost: Iterable
         return "".join([*result, text[position:]]).encode(encoding)
 
     places = line_places(text, (one.start for one in texts))
-    return Document([one.markup for one in texts], texts_alone(write), places, untranslated=line_places(text, lost))
+    return Document([one.markup for one in texts], texts_alone(write), places, untranslated=line_places(text, left))
 
 
 def _plain(start: int, end: int, value: str, write: Callable[[str], str]) -> _Value:

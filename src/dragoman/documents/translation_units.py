@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.corpora.translation_units import FUZZY, UNTRANSLATED
 from dragoman.corpora.xml_stream import local_name
-from dragoman.documents.document import REMARK, Document, DoneUnit, Languages, RatedText, Review, Units, remark
+from dragoman.documents.document import CASES, REMARK, Document, DoneUnit, Languages, RatedText, Review, Units, remark
 from dragoman.documents.inline import NOT_XML
 from dragoman.documents.markup import edited_markup
 from dragoman.documents.mixed import Half, MixedText, Role
@@ -57,7 +57,8 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
     """
     file = _read(content, "xliff", "XLIFF", ("trans-unit", "unit", "file", "xliff"))
     root = file.root
-    segments, done, fuzzy = _read_segments(root)
+    segments, done, fuzzy, left = _read_segments(root)
+    left += [segment for segment in segments if _has_text_in_code(segment.text.element)]
 
     def write(
         translations: list[RatedText], confirmed: Collection[int] = (), reviews: Mapping[int, Review] | None = None
@@ -94,14 +95,15 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
         write,
         [_segment_name(segment) for segment in segments],
         Units(done, write),
-        untranslated=[_segment_name(segment) for segment in segments if _has_text_in_code(segment.text.element)],
+        untranslated=[_segment_name(segment) for segment in left],
         declared=_declared(root),
     )
 
 
-def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[int, _Segment]]:
-    """The segments to translate, those with a translation, and the fuzzy ones of these by their index."""
+def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[int, _Segment], list[_Segment]]:
+    """The segments to translate, those with a translation, the fuzzy ones of these by their index, and those left."""
     segments: list[_Segment] = []
+    left: list[_Segment] = []
     done: list[DoneUnit] = []
     fuzzy: dict[int, _Segment] = {}
     for unit in root.iter("{*}trans-unit", "{*}segment"):
@@ -120,8 +122,8 @@ def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[
                 continue
             text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
-                segments.append(_Segment(text, unit, number))
-    return segments, done, fuzzy
+                (left if CASES.search(_words(source)) else segments).append(_Segment(text, unit, number))
+    return segments, done, fuzzy, left
 
 
 def _may_be_final(segment: _Segment, to_review: Collection[Element]) -> bool:

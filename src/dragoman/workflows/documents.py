@@ -215,4 +215,4 @@ def _summary(translated: TranslatedDocument) -> str:
 def _untranslated(places: Sequence[str]) -> str:
     """What to say of texts that were not translated."""
     shown = ", ".join(places[:MOST_UNSURE]) + ("" if len(places) <= MOST_UNSURE else " ...")
-    return f"{len(places):,} texts stay as they are, as they cannot be put back where they stand: {shown}"
+    return f"{len(places):,} texts stay as they are, as they have cases or cannot be put back: {shown}"
