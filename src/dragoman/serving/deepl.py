@@ -84,9 +84,13 @@ class DeepL:
         return json_response(DeepLResponse(translations))
 
     async def languages(self, request: Request) -> Response:
-        """GET /v2/languages; with `type=target` those that texts are translated into."""
+        """GET /v2/languages; with `type=target` those that texts are translated into.
+
+        DeepL's client for Python sends that in the body, others in the query string.
+        """
         pairs = self._service.models.pairs
-        targets = request.query_params.get("type") == "target"
+        fields = b"&".join((request.scope["query_string"], await request.body()))
+        targets = b"type=target" in fields.split(b"&")
         codes = sorted({pair.target if targets else pair.source for pair in pairs})
         extra: dict[str, Any] = {"supports_formality": False} if targets else {}
         return json_response([{"language": code.upper(), "name": language_name(code), **extra} for code in codes])
