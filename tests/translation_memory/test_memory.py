@@ -34,6 +34,12 @@ def test_an_equal_source_has_the_target_that_was_given_last() -> None:
     assert [match.target for match in kept.near("a b")] == ["3"]
 
 
+def test_a_translation_is_one_line() -> None:
+    kept = TranslationMemory([("a b", " A\n\u2028B ")], str)
+    assert kept.exact("a b") == "A  B"
+    assert [match.target for match in kept.near("a b")] == ["A  B"]
+
+
 def test_sources_are_compared_in_their_normal_form() -> None:
     kept = TranslationMemory([("Straße", "street")], str.casefold)
     assert kept.exact("STRASSE") == "street"

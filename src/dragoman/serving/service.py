@@ -205,11 +205,12 @@ class Service:
 
 
 def _whole(text: str, spans: list[Span], memory: Memory) -> list[Span]:
-    """The span of a whole text of several sentences if it is in a memory; else the spans of its sentences."""
+    """The span of a whole line of several sentences if it is in a memory; else the spans of its sentences."""
     if len(spans) < 2 or spans[-1][1] - spans[0][0] > MEMORY_CHARACTERS:
         return spans
     start, end = spans[0][0], len(text.rstrip())
-    return spans if memory.exact(text[start:end]) is None else [(start, end)]
+    whole = text[start:end]
+    return spans if len(whole.splitlines()) > 1 or memory.exact(whole) is None else [(start, end)]
 
 
 def by_pair(directions: Sequence[Direction]) -> dict[LanguagePair, list[int]]:

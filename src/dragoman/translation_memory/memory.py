@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import GivenCorpora
-from dragoman.text.raw_lines import as_read, is_blank
+from dragoman.text.raw_lines import as_read
 from dragoman.text.words import words_and_characters
 from dragoman.translation_memory.similar import SimilarTexts
 
@@ -51,7 +51,9 @@ class TranslationMemory:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]], normal_form: Callable[[str], str]) -> None:
-        """`pairs` are sources and targets, of which blank ones are left out; `normal_form` normalises a source."""
+        """`pairs` are sources and targets, of which blank ones are left out, and a target becomes one line;
+        `normal_form` normalises a source.
+        """
         self._normal_form = normal_form
         self._numbers: dict[str, int] = {}
         self._sources: list[str] = []
@@ -66,8 +68,8 @@ class TranslationMemory:
 
     def add(self, source: str, target: str) -> None:
         """Add a pair, or give a source that is known another target."""
-        form = self._form(source)
-        if is_blank(form) or is_blank(target):
+        form, target = self._form(source), as_read(target)
+        if not form or not target:
             return
         with self._lock:
             number = self._numbers.setdefault(form, len(self._sources))
