@@ -8,6 +8,7 @@ import pytest
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.workflows.loading import LoadedTranslator
 
 Said = pytest.CaptureFixture[str]
 PAGE = "<p>ab <b>c</b></p><p>ab <b>c</b></p><p>2018</p>"
@@ -53,12 +54,16 @@ def test_near_matches_are_alternatives_in_xliff(light: Path, tmp_path: Path) -> 
     assert written.count("<alt-trans") == 1
 
 
-def test_a_document_is_translated_in_python(light: Path, tmp_path: Path) -> None:
+def test_a_document_is_translated_in_python(light: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.html").write_text(PAGE)
     for translator in (light, dragoman.load(light)):
         found = dragoman.translate_file(translator, tmp_path / "a.html", tmp_path / "b.html")
         assert (tmp_path / "b.html").read_bytes() == found.content
         assert (found.segments, found.words, found.repeated) == (2, 4, 1)
+    monkeypatch.setattr(LoadedTranslator, "languages", ("de", "en"))
+    (tmp_path / "a.html").write_text('<html lang="de"><p>ab</html>')
+    dragoman.translate_file(dragoman.load(light), tmp_path / "a.html", tmp_path / "b.html")
+    assert (tmp_path / "b.html").read_text() == '<html lang="en"><p>AB</html>'
     with pytest.raises(dragoman.DragomanError, match=r"a\.xyz: is no document by its name; these are: .*docx"):
         dragoman.translate_file(light, tmp_path / "a.xyz", tmp_path / "b.xyz")
 

@@ -18,7 +18,7 @@ from dragoman.stored_files import read_regular
 from dragoman.text.document_names import DOCUMENTS, document_kind
 from dragoman.text.lines import not_found, read_lines, replace_file
 from dragoman.translation.translator import Translator
-from dragoman.workflows.loading import load
+from dragoman.workflows.loading import LoadedTranslator, load
 from dragoman.workflows.translation import (
     count_empty,
     open_translator,
@@ -88,7 +88,7 @@ def translate_file(
         translator: of `dragoman.load`, or the folder of a run.
         document: the file; `dragoman translate --help` lists the kinds.
         output: where the translation goes; it appears when it is complete.
-        source, target: codes of the languages; None for those of the run, if a folder is given, else for unknown ones.
+        source, target: codes of the languages; None for those of the run, if `dragoman.load` opened it.
         encoding: of subtitles or Markdown that are not UTF-8; None to recognise it where it is clear.
 
     Returns:
@@ -109,6 +109,7 @@ def translate_file(
     _opened(path, content, Languages())
     if not isinstance(translator, Translator):
         translator = load(translator)
+    if isinstance(translator, LoadedTranslator):
         own_source, own_target = translator.languages
         source, target = source or own_source, target or own_target
     opened = _opened(path, content, Languages(source or "", target or ""))
