@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,16 @@ def test_wrong_numbers_and_types_are_refused(light: Path) -> None:
         translator.evaluate(["ab"], ["AB", "C"])
     with pytest.raises(InputError, match="line 1 has no reference"):
         translator.evaluate(["ab"], [[]])
+    with pytest.raises(TypeError, match="sources or references are one string"):
+        translator.evaluate("ab", "AB")
+
+
+def test_translators_and_translations_may_go_to_other_processes(run_folder: Path, light: Path) -> None:
+    for folder in (run_folder, light):
+        translator = dragoman.load(folder, device="cpu", threads=1).with_options(memory={"fed": "F"})
+        translations = translator.translate(["ab c", "", "fed"])
+        copied, copies = pickle.loads(pickle.dumps((translator, translations)))
+        for one in (copies, copied.translate(["ab c", "", "fed"])):
+            assert [(best.text, best.alignment) for best in one] == [
+                (best.text, best.alignment) for best in translations
+            ]

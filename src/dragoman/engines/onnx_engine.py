@@ -74,6 +74,7 @@ class _Graph:
         Raises:
             RunError: ONNX Runtime cannot load it, or it refers to other files.
         """
+        self._graph = graph
         self.name = name if isinstance(graph, bytes) else str(graph)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4  # failures are reported once, as our own errors
@@ -93,6 +94,10 @@ class _Graph:
         self.inputs: dict[str, str] = {value.name: value.type for value in session.get_inputs()}
         """Name -> type."""
         self.outputs: dict[str, str] = {value.name: value.type for value in session.get_outputs()}
+
+    def __reduce__(self) -> tuple[type[_Graph], tuple[bytes | Path, str]]:
+        """A copy, such as in another process, opens the graph again."""
+        return _Graph, (self._graph, self.name)
 
     def run(self, feed: Arrays, without: Collection[str] = ()) -> Arrays:
         """The outputs by name, all but those named in `without`.

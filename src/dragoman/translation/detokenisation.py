@@ -151,7 +151,7 @@ def unsearched_translation(line: PreparedLine) -> Translation:
         tokens=[],
         source_tokens=[],
         attention=None,
-        compute_alignment=lambda source_spans, target_spans: [],
+        compute_alignment=_no_links,
         finished=True,
         from_memory=line.answer is not None,
         compute_memory_matches=line.near,
@@ -161,16 +161,20 @@ def unsearched_translation(line: PreparedLine) -> Translation:
 def unchanged_translation(line: PreparedLine, source: TextSide) -> Translation:
     """The line as its own translation, with numbers as the target language writes them, and a link for each word."""
     masked = source.mask(line.text)
-
-    def links(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
-        return [(position, position) for position in range(min(len(source_spans), len(target_spans)))]
-
     text, end = "", 0
     for character, (start, stop) in zip(masked.text, masked.spans or (), strict=False):
         if character in PLACEHOLDERS:
             text += line.text[end:start] + masked.items[PLACEHOLDERS.index(character)]
             end = stop
-    return replace(unsearched_translation(line), text=text + line.text[end:], compute_alignment=links)
+    return replace(unsearched_translation(line), text=text + line.text[end:], compute_alignment=_links_in_order)
+
+
+def _no_links(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
+    return []
+
+
+def _links_in_order(source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
+    return [(position, position) for position in range(min(len(source_spans), len(target_spans)))]
 
 
 def _moved(spans: Sequence[Span], by: int) -> list[Span]:

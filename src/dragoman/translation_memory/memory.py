@@ -50,6 +50,9 @@ class TranslationMemory:
     Several threads may look up and add pairs at once.
     """
 
+    _lock = Lock()
+    """Of all memories, because a lock cannot be copied to other processes."""
+
     def __init__(self, pairs: Iterable[tuple[str, str]], normal_form: Callable[[str], str]) -> None:
         """`pairs` are sources and targets, of which blank ones are left out, and a target becomes one line;
         `normal_form` normalises a source.
@@ -59,7 +62,6 @@ class TranslationMemory:
         self._sources: list[str] = []
         self._targets: list[str] = []
         self._index = SimilarTexts()
-        self._lock = Lock()
         for source, target in pairs:
             self.add(source, target)
 

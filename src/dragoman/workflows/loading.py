@@ -87,6 +87,7 @@ class LoadedTranslator(Translator):
             ensemble has no perplexity.
 
         Raises:
+            TypeError: `sources` or `references` is one string.
             InputError: there are no lines, more or fewer references than lines, or a line without any.
             RunError: the model's log-probabilities are NaN.
 
@@ -94,6 +95,8 @@ class LoadedTranslator(Translator):
         >>> evaluation.sentences, evaluation.score("exact match")
         (2, 100.0)
         """
+        if isinstance(sources, str) or isinstance(references, str):
+            raise TypeError("sources or references are one string; give a list of lines for each")
         from dragoman.workflows.evaluation import MeasureOptions, measure_given, symbols_for, tokenizer_of
 
         lines = list(sources)
