@@ -279,6 +279,7 @@ def test_a_shortlist_is_learnt_from_given_pairs_where_the_training_data_is_gone(
             "--shortlist-corpus: give two files (source and target), or one",
         ),
         (["--combine", "logits"], "--combine requires several runs, but only RUN is given"),
+        (["--shortlist", "2", "--columns", "de", "en"], "--columns requires --shortlist-corpus: it is about its files"),
         (["RUN", "--weights", "1"], "--weights: 1 weights for 2 runs; give one per run"),
     ],
 )

@@ -14,6 +14,7 @@ from dragoman.requests.shared import (
     CorpusOptions,
     Request,
     Rule,
+    about_files_of,
     given,
     lacking,
     too_many_files,
@@ -61,4 +62,5 @@ class LearningRequest(Request, kw_only=True):
         Rule(("undo",), given("pairs"), "{option} and {pairs}: give one after the other"),
         Rule(("overwrite",), lacking("out"), "{option} requires {out} RUN"),
         too_many_files("pairs"),
+        about_files_of("pairs"),
     )

@@ -19,6 +19,7 @@ from dragoman.requests.shared import (
     Request,
     Rule,
     Run,
+    about_files_of,
     given,
     lacking,
     language_pair,
@@ -102,6 +103,7 @@ class ExportRequest(Request, kw_only=True):
             lambda values: len(values["shortlist_corpus"]) > 2,
             "{option}: give two files (source and target), or one with both sides",
         ),
+        about_files_of("shortlist_corpus"),
     )
 
 

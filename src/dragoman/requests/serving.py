@@ -103,9 +103,9 @@ class KeysAndLimits(Section):
     api_keys: Annotated[
         str | None,
         doc(
-            "answer only requests with a key of this file. A line is a key, optionally followed by a space and its "
-            "limit in texts per minute, and by the word learn if it may correct translations. The file is read again "
-            "when it changes"
+            "translate only for requests with a key of this file; what the server is and can do is told to all. A line "
+            "is a key, optionally followed by a space and its limit in texts per minute, and by the word learn if it "
+            "may correct translations. The file is read again when it changes"
         ),
     ] = None
     limits: ServerLimits = ServerLimits()

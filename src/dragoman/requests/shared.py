@@ -115,6 +115,11 @@ def too_many_files(name: str) -> Rule:
     return Rule((name,), lambda values: first(values) is not None, message)
 
 
+def about_files_of(name: str) -> Rule:
+    """Refuse options of reading without the files that they are about."""
+    return Rule(("columns", "encoding"), lacking(name), f"{{option}} requires {{{name}}}: it is about its files")
+
+
 class CorpusOptions(Section):
     """How corpora are read."""
 
