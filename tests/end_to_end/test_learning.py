@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,9 @@ def test_a_correction_becomes_more_probable_and_the_run_stays(run_folder: Path, 
         assert one.learn("ab c", "AB Y").number == 2
         assert one.learn(*PAIRS[0]).number == 3  # no longer the last of its source
         assert len(one.corrections) == 3
+    for change in (partial(one.log, *PAIRS[1]), partial(one.undo, 1), one.undo_all):
+        with pytest.raises(RunError, match="this Learner has ended; open another one to go on"):
+            change()
     assert {path: sha256_of(path) for path in run_folder.rglob("*") if path.is_file()} == before
 
 
@@ -105,6 +109,28 @@ def test_the_weights_follow_from_the_log(run_folder: Path, tmp_path: Path) -> No
     for pair in PAIRS:
         again = learn_all(run_folder, by_and_by, [pair])
     assert same(whole, again)
+
+
+@pytest.mark.parametrize("last", ["learn_pair", "sha256_of"])  # the updates; saving the weights of a block
+def test_an_interrupted_correction_is_learnt_whole_later(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    whole, function = learn_all(run_folder, tmp_path / "whole", PAIRS), getattr(module, last)
+
+    def interrupted(*args: object) -> None:
+        monkeypatch.setattr(module, last, function)
+        function(*args)
+        raise KeyboardInterrupt
+
+    with learner(run_folder, tmp_path / "learned") as one:
+        one.learn(*PAIRS[0])
+        monkeypatch.setattr(module, last, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            one.learn(*PAIRS[1])
+        for pair in PAIRS[2:]:
+            one.learn(*pair)
+        assert one.learnt == len(PAIRS)
+        assert same(whole, bits(one))
 
 
 def test_undoing_is_learning_without(run_folder: Path, tmp_path: Path) -> None:
@@ -226,6 +252,7 @@ def test_the_command_learns_lists_undoes_and_writes_a_run(run_folder: Path, tmp_
         (["--pairs", str(pairs), "--undo", "1"], "--undo and --pairs: give one after the other"),
         (["--out", str(out)], "a run is there already"),
         (["--overwrite", "--list"], "--overwrite requires --out RUN"),
+        (["--list", "--encoding", "cp949"], "--encoding requires --pairs: it is about its files"),
         (["--undo", "9"], "has no correction 9; it has 4"),
         (["--list", "--learned", str(tmp_path / "mistyped")], "mistyped: does not exist; learn with --pairs first"),
     ):

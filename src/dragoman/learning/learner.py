@@ -126,7 +126,7 @@ class Learner:
         self._later = later
         self._guard: Guard | None = None
         self.folder = Path(folder)
-        self._files = ExitStack()
+        self._files, self._is_open = ExitStack(), True
         with writing(folder, "the folder cannot be made"):
             make_folder(self.folder)
         self._files.enter_context(lock_for_writing(self.folder))
@@ -151,14 +151,18 @@ class Learner:
 
     def _restart(self) -> None:
         """Learn the log from the last saved block on, or from its beginning."""
+        self._back_to_saved()
+        if not self._later:
+            self._learn_waiting()
+
+    def _back_to_saved(self) -> None:
+        """Know what was learnt when the last block was saved; what follows it in the log waits."""
         saved = self._saved_state()
         blocks = 0 if saved is None else saved.blocks
         self.taken_back = [] if saved is None else list(saved.taken_back)
         self.learnt = blocks * BLOCK
         self._remember_all(blocks)
         self._block_weights = _copied(weights_of(self._model))
-        if not self._later:
-            self._learn_waiting()
 
     def _learn_waiting(self) -> Learnt | None:
         last = None
@@ -173,6 +177,7 @@ class Learner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._files.close()
+        self._is_open = False
 
     @property
     def run(self) -> Run:
@@ -197,6 +202,7 @@ class Learner:
         Raises:
             RefusedCorrection: it breaks a rule of `learning.checks`; it is neither logged nor learnt.
             InputError: the log cannot be written.
+            RunError: the `with` block of the learner has ended.
 
         >>> with dragoman.Learner("RUN", "new-learned") as learner:
         ...     learner.learn("ab c", "AB X").number, learner.learn("ab c", "AB X").updates
@@ -230,7 +236,7 @@ class Learner:
         last = next((index for index in reversed(range(len(entries))) if entries[index].source == source), None)
         if last is not None and entries[last].target == target:
             return last + 1
-        self._log.append(Correction(source, target, self._base_digest, len(self._text)))
+        self._own_log().append(Correction(source, target, self._base_digest, len(self._text)))
         return len(entries)
 
     def learn_next(self) -> Learnt | None:
@@ -245,8 +251,13 @@ class Learner:
         """
         if self.learnt == len(self._log.entries):
             return None
+        try:
+            learnt = self._learn(self.learnt)
+        except BaseException:  # perhaps amid an update, or before its block was saved
+            self._back_to_saved()
+            raise
         self.learnt += 1
-        return self._learn(self.learnt - 1)
+        return learnt
 
     def undo(self, number: int) -> None:
         """Take a correction out of the log, and learn the others anew.
@@ -267,7 +278,7 @@ class Learner:
         entries = self._log.entries
         if not 1 <= number <= len(entries):
             raise ConfigError(f"{self.folder / LOG}: has no correction {number}; it has {len(entries)}")
-        self._log = self._log.replace([*entries[: number - 1], *entries[number:]])
+        self._log = self._own_log().replace([*entries[: number - 1], *entries[number:]])
         self._restart()
 
     def undo_all(self) -> None:
@@ -282,8 +293,18 @@ class Learner:
         ...     learner.learnt
         0
         """
-        self._log = self._log.replace([])
+        self._log = self._own_log().replace([])
         self._restart()
+
+    def _own_log(self) -> CorrectionLog:
+        """The log, to be written.
+
+        Raises:
+            RunError: the folder was left, so that another process may write there.
+        """
+        if not self._is_open:
+            raise RunError(f"{self.folder}: this Learner has ended; open another one to go on")
+        return self._log
 
     def finish_block(self) -> float | None:
         """Let the guard measure what was learnt since the last whole block, before the weights are used elsewhere.
@@ -302,9 +323,7 @@ class Learner:
         lost = self._lost() if self.learnt % BLOCK else 0.0
         if lost <= LOST:
             return None
-        self._restore(self._block_weights)
-        self.learnt -= self.learnt % BLOCK  # the next correction follows these, as in the log
-        self._remember_all(self.learnt // BLOCK)
+        self._back_to_saved()  # the next correction follows these, as in the log
         return lost
 
     def _learn(self, number: int) -> Learnt:
