@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.serving.origins import refused_sender
+from dragoman.errors import ConfigError
+from dragoman.serving.origins import host_name, refused_sender, web_origin
 
 LOOPBACK, LAN = "127.0.0.1", "192.168.1.5"
 
@@ -42,6 +43,23 @@ def test_pages_of_other_origins_are_refused() -> None:
     assert _refused(host="own.example", origin=evil, origins=("https://other.example",))
     assert _refused(host="own.example", origin="https://own.example.evil.example")
     assert _refused(host="own.example:5000", origin="http://own.example:6000")
+
+
+def test_origins_and_names_of_the_command_are_what_browsers_send() -> None:
+    assert [web_origin(text) for text in ("https://A.example/", "http://[::1]:80", "*", "null")] == [
+        "https://a.example",
+        "http://[::1]:80",
+        "*",
+        "null",
+    ]
+    for text in ("a.example", "https://", "https://a.example/page", ""):
+        with pytest.raises(ConfigError, match=r"is no origin; give one such as https://example\.org"):
+            web_origin(text)
+    assert [host_name(text) for text in ("A.example:5000", "a.example.", "[::1]:80")] == [
+        "a.example",
+        "a.example",
+        "[::1]",
+    ]
 
 
 def test_the_own_page_is_served_also_behind_a_proxy() -> None:

@@ -8,14 +8,18 @@ rebinding), so that the browser takes the server for that site: then the name in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from starlette.types import Scope
 
+from dragoman.errors import ConfigError
+
 ANY = "*"
 """Stands for all origins."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+")
 
 
 def refused_sender(scope: Scope, origins: Collection[str], host_names: Collection[str]) -> str | None:
@@ -25,7 +29,7 @@ def refused_sender(scope: Scope, origins: Collection[str], host_names: Collectio
     """
     headers = dict(scope["headers"])
     host = headers.get(b"host", b"").decode("latin-1").lower()
-    name = _name(host)
+    name = host_name(host)
     server = scope.get("server")
     if (host_names or (server and _is_loopback(server[0]))) and not (_is_local(name) or name in host_names):
         return f"The host name {name[:100]} is unknown to this server; its operator adds names with --host-name"
@@ -45,9 +49,22 @@ def refused_sender(scope: Scope, origins: Collection[str], host_names: Collectio
     return f"Web pages {page} may not use this server; its operator allows origins with --cors"
 
 
-def host_name(text: str) -> str:
-    """A host name as requests are compared with it."""
-    return text.lower().rstrip(".")
+def web_origin(text: str) -> str:
+    """An origin as browsers send it.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    origin = text.lower().removesuffix("/")
+    if origin not in (ANY, "null") and not _ORIGIN.fullmatch(origin):
+        raise ConfigError(f"--cors {text}: is no origin; give one such as https://example.org, or * for all")
+    return origin
+
+
+def host_name(host: str) -> str:
+    """The name in a value of the header Host, which may have a port, as names are compared."""
+    bracket = host.find("]")
+    return (host[: bracket + 1] if bracket >= 0 else host.partition(":")[0]).lower().rstrip(".")
 
 
 def is_address(name: str) -> bool:
@@ -57,12 +74,6 @@ def is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _name(host: str) -> str:
-    """The value of the header Host without its port."""
-    bracket = host.find("]")
-    return host_name(host[: bracket + 1] if bracket >= 0 else host.partition(":")[0])
 
 
 def _is_local(name: str) -> bool:

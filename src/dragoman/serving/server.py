@@ -22,7 +22,7 @@ from dragoman.serving.learning import LearningModel, start_learning
 from dragoman.serving.logs import configure, event
 from dragoman.serving.memories import read_memories
 from dragoman.serving.models import LanguagePair, Models, ServedFolder
-from dragoman.serving.origins import host_name
+from dragoman.serving.origins import host_name, web_origin
 from dragoman.serving.settings import Settings
 from dragoman.systems import ENDING_SIGNALS, processors, raise_open_files_limit
 from dragoman.translation_memory.memory import LayeredMemory, Memory
@@ -63,7 +63,7 @@ def serve_folders(request: ServingRequest) -> None:
         budget=None if wanted.keep_loaded is None else wanted.keep_loaded * 10**6,
         keys=None if key_file is None else key_file.keys,
         key_file=key_file,
-        cors_origins=address.cors,
+        cors_origins=tuple(map(web_origin, address.cors)),
         host_names=tuple(map(host_name, address.host_name)),
         trusted_proxies=address.trusted_proxy,
         **access.limits.values(),
