@@ -461,6 +461,11 @@ def test_a_busy_or_slow_server_says_so(light: Path) -> None:
             assert busy.headers["access-control-allow-origin"] == "*"
         assert client.get("/languages").status_code == client.post("/detect", json={"q": "ab"}).status_code == 200
         assert 'dragoman_requests_total{route="/v2/translate",status="503"} 1.0' in client.get("/metrics").text
+    with _strict(f"de:en={light}", max_waiting=1) as client:  # the texts of a request wait as one
+        for more in ({}, {"prefix": "A"}):
+            answer = client.post("/v1/translate", json={"text": ["ab", "ab. De", " ", "ade"], **PAIR, **more}).json()
+            begun = [(one["text"][:1], len(one["sentences"])) for one in answer["results"]]
+            assert begun == [("A", 1), ("A", 1 if more else 2), (" ", 0), ("A", 1)]
 
 
 def _in_loop(models: Models, steps: Callable[[Models], Any]) -> None:

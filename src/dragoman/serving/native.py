@@ -15,10 +15,11 @@ from starlette.responses import Response
 
 from dragoman.config.schema import LengthNormalisation
 from dragoman.errors import InputError
+from dragoman.serving.models import LanguagePair
 from dragoman.serving.requests import address_of, decode_json, key_of
 from dragoman.serving.responses import invalid, json_response
 from dragoman.serving.scheduler import Task
-from dragoman.serving.service import AUTO, Direction, Service, all_or_none, usable
+from dragoman.serving.service import AUTO, Direction, Service, all_or_none, by_pair, usable
 from dragoman.serving.settings import MAX_ALTERNATIVES, MAX_BEAM
 from dragoman.text.sentences import Span, replace_sentences
 from dragoman.text.words import raw_words
@@ -195,8 +196,18 @@ class Native:
         wanted = await decode_json(request, self._service.workers, TranslateRequest)
         texts = wanted.text if isinstance(wanted.text, list) else [wanted.text]
         directions = await self._admitted(request, wanted, texts)
-        parts = [self._result(text, way, wanted) for text, way in zip(texts, directions, strict=True)]
-        return json_response(TranslateResponse(await all_or_none(parts)))
+        results = [_untranslated(text, way) for text, way in zip(texts, directions, strict=True)]
+
+        async def translate_some(pair: LanguagePair, indices: list[int]) -> None:
+            found = await self._sentences([texts[index] for index in indices], pair, wanted)
+            for index, spans, sentences in zip(indices, *found, strict=True):
+                for sentence, span in zip(sentences, spans, strict=True):
+                    sentence.source_span = span
+                best = [sentence.translations[0].text for sentence in sentences]
+                results[index].sentences, results[index].text = sentences, replace_sentences(texts[index], spans, best)
+
+        await all_or_none(translate_some(pair, indices) for pair, indices in by_pair(directions).items())
+        return json_response(TranslateResponse(results))
 
     async def complete(self, request: Request) -> Response:
         """POST /v1/complete."""
@@ -225,40 +236,30 @@ class Native:
         self._service.require_lengths(texts)
         return await self._service.directions(texts, wanted.source, wanted.target)
 
-    async def _result(self, text: str, direction: Direction, wanted: TranslateRequest) -> TextResult:
-        pair = direction.pair
-        confidence = UNSET if direction.detected is None else direction.detected.confidence
-        result = TextResult(text=text, source=pair.source, target=pair.target, sentences=[], confidence=confidence)
-        if direction.identical:
-            return result
-        finish = partial(_sentence, attention=wanted.attention)
-        options = _options(wanted)
-        if wanted.prefix or wanted.constraints:
-            spans: list[Span] = [(0, len(text))] if text.strip() else []
-            sentences = await self._constrained(text, direction, wanted, options) if spans else []
-        else:
-            [spans], [sentences] = await self._service.sentences(
-                [text], pair, n_best=wanted.n_best, options=options, finish=finish
-            )
-        for sentence, span in zip(sentences, spans, strict=True):
-            sentence.source_span = span
-        result.sentences = sentences
-        result.text = replace_sentences(text, spans, [sentence.translations[0].text for sentence in sentences])
-        return result
-
-    async def _constrained(
-        self, text: str, direction: Direction, wanted: TranslateRequest, options: dict[str, Any]
-    ) -> list[Sentence]:
-        """The text as one sentence, with the prefix and constraints of the request."""
-        model = await self._service.models.get(direction.pair)
+    async def _sentences(
+        self, texts: Sequence[str], pair: LanguagePair, wanted: TranslateRequest
+    ) -> tuple[list[list[Span]], list[list[Sentence]]]:
+        """The sentences of each text and their translations; with a prefix or constraints a text is one sentence."""
+        options, finish = _options(wanted), partial(_sentence, attention=wanted.attention)
+        if not (wanted.prefix or wanted.constraints):
+            return await self._service.sentences(texts, pair, n_best=wanted.n_best, options=options, finish=finish)
+        model = await self._service.models.get(pair)
         beam = max(options.get("beam", model.beam), wanted.n_best)
         translator = usable(lambda: model.variant({**options, "beam": beam}))
         compute = partial(_constrained, translator, wanted.n_best, TextConstraints(wanted.prefix, wanted.constraints))
-        task = Task(model.lane, object(), compute, partial(_sentence, attention=wanted.attention), beam)
+        task = Task(model.lane, object(), compute, finish, beam)
+        spans: list[list[Span]] = [[(0, len(text))] if text.strip() else [] for text in texts]
+        lines = [_one_line(text) for text in texts if text.strip()]
         try:
-            return await self._service.run(model, task, [_one_line(text)])
+            found = iter(await self._service.run(model, task, lines))
         except InputError as error:
             raise invalid(str(error).removeprefix("line 1: ")) from None
+        return spans, [[next(found) for _ in own] for own in spans]
+
+
+def _untranslated(text: str, direction: Direction) -> TextResult:
+    confidence = UNSET if direction.detected is None else direction.detected.confidence
+    return TextResult(text=text, **direction.pair._asdict(), sentences=[], confidence=confidence)
 
 
 def _options(wanted: TranslateRequest) -> dict[str, Any]:
