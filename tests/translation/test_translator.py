@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -96,6 +97,25 @@ def test_lines_are_read_a_window_at_a_time(copier, monkeypatch):
     monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 5)
     stream = EndlessStream("ab")
     assert_read_by_windows(stream, copier.translate_lines(stream), window=5, count=12)
+
+
+def test_threads_are_those_of_a_translation_only_while_it_is_computed(toy_engine):
+    class Threaded(toy_engine):
+        given = None
+
+        @contextmanager
+        def threads(self, count):
+            self.given = count
+            yield
+            self.given = None
+
+        def start(self, source, source_lengths):
+            assert self.given == 2
+            return super().start(source, source_lengths)
+
+    engine = Threaded(SIZE, answer=copy)
+    stream = Translator(engine, SIDE, SIDE, SearchConfig()).with_options(threads=2).translate_lines(["ab", "c"])
+    assert [(best.text, engine.given) for [best] in stream] == [("ab", None), ("c", None)]
 
 
 def test_a_translation_has_tokens_attention_and_scores(copier):

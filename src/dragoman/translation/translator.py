@@ -408,21 +408,23 @@ class Translator:
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
         if origins is None:
             origins = (f"line {number}" for number in count(1))
-        with self._lines.encoder.threads(self._threads) as workers, WorkerThreads(workers) as threads:
 
-            def translate(lines: Sequence[PreparedLine], search: SearchConfig) -> list[list[Translation]]:
-                lengths = [line.source.segments for line in lines]
-                batches = LengthBatches(lines, lengths, max(1, MAX_ROWS // rows), threads.workers)
-                results = threads.map_for(batches)(partial(search_batch, search=search), batches)
-                return batches.restore(list(results))
+        def translate(lines: Sequence[PreparedLine], search: SearchConfig) -> list[list[Translation]]:
+            lengths = [line.source.segments for line in lines]
+            batches = LengthBatches(lines, lengths, max(1, MAX_ROWS // rows), threads.workers)
+            results = threads.map_for(batches)(partial(search_batch, search=search), batches)
+            return batches.restore(list(results))
 
-            windows = read_windows(
-                zip(count(), pairs, origins), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
-            )
-            for window in windows:
-                prepared = [self._lines.prepare(number, *pair, origin) for number, pair, origin in window]
-                self._warn_of_many_items(prepared)
-                yield from self._translate_window(prepared, translate)
+        windows = read_windows(
+            zip(count(), pairs, origins), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
+        )
+        for window in windows:
+            prepared = [self._lines.prepare(number, *pair, origin) for number, pair, origin in window]
+            self._warn_of_many_items(prepared)
+            # torch has no threads but those of the process, which others use while the results are taken.
+            with self._lines.encoder.threads(self._threads) as workers, WorkerThreads(workers) as threads:
+                translations = self._translate_window(prepared, translate)
+            yield from translations
 
     def _translate_window(self, window: Sequence[PreparedLine], translate: _Search) -> list[list[Translation]]:
         """Search for the lines whose translation is not given without a search.
