@@ -103,6 +103,22 @@ def test_columns_are_chosen_by_name_number_or_language(tmp_path: Path, columns: 
     assert read(path, columns) == ([("c", "a")], [])
 
 
+@pytest.mark.parametrize(
+    ("header", "sides"),
+    [
+        ("Nr;Deutsch;Englisch", "source Deutsch, target Englisch"),
+        ("Nr;Deutsch;Fassung", "source Deutsch, target Fassung"),
+        ("Nr;Deutsch;Übersetzung", "source Deutsch, target Übersetzung"),
+        ("Nr;Ziel;Quelle", "source Quelle, target Ziel"),
+    ],
+)
+def test_a_column_of_numbers_is_no_language(tmp_path: Path, header: str, sides: str) -> None:
+    rows = [f"{number};Satz {number}.;Sentence {number}." for number in range(3)]
+    pairs, said = read(write(tmp_path / "train.csv", header, *rows))
+    assert len(pairs) == 3
+    assert sides in said[0]
+
+
 def test_the_only_two_columns_of_text_are_taken(tmp_path: Path) -> None:
     rows = [f"{number},{english},{korean},news" for number, (english, korean) in enumerate(SENTENCES)]
     path = write(tmp_path / "train.csv", "nr,a,b,topic", *rows)
@@ -125,7 +141,7 @@ def test_columns_that_are_not_found_are_asked_for(tmp_path: Path) -> None:
     ("lines", "fault"),
     [
         (["en,de", "a,b,c"], ":2: 3 columns, but the first line has 2"),
-        (["en,de", "a"], ":2: 1 column, but the first line has 2"),
+        (["en,de", "a"], ":2: 1 column, but the first line has 2; is there a line break in a cell, or are empty cells"),
         (["en,de", "a,b", '"a,b', "c,d"], ":3: quotes that do not end"),
     ],
 )
@@ -139,6 +155,11 @@ def test_a_tsv_file_without_a_header_stays_text_as_it_is(tmp_path: Path) -> None
     assert read(path) == ([('"Yes," she said.', '"Ja", sagte sie.'), ("a", "b")], [])
     assert read(path, ("2", "1"))[0][1] == ("b", "a")
     assert read(path, ("en", "de"))[0][1] == ("a", "b")  # names are for the files that have them
+    noted = write(tmp_path / "noted.tsv", "a\tb\tgood")
+    assert error_of(noted).endswith(
+        ", source and target; --columns SOURCE TARGET chooses two of them, by their numbers"
+    )
+    assert read(noted, ("1", "2"))[0] == [("a", "b")]
 
 
 @pytest.mark.parametrize(

@@ -18,39 +18,40 @@ from dragoman.text.raw_lines import has_letter
 SOURCE, TARGET = "source", "target"
 
 _SIDES = {
-    SOURCE: "source src original 원문 원본 출발어 원어",
-    TARGET: "target tgt trg translation translated 번역문 번역 번역본 도착어 reference ref",
+    SOURCE: "source src original 원문 원본 출발어 원어 quelle ausgangstext quelltext origen",
+    TARGET: "target tgt trg translation translated 번역문 번역 번역본 도착어 reference ref ziel zieltext übersetzung "
+    "traduction cible traducción destino",
 }
 _LANGUAGES = {
-    "ar": "arabic 아랍어 아랍",
-    "cs": "czech 체코어",
-    "da": "danish 덴마크어",
-    "de": "german deutsch 독일어 독어",
-    "el": "greek 그리스어",
-    "en": "english 영어 영문",
-    "es": "spanish español 스페인어",
-    "fi": "finnish 핀란드어",
-    "fr": "french français 프랑스어 불어",
-    "he": "hebrew 히브리어",
+    "ar": "arabic 아랍어 아랍 arabisch arabe árabe",
+    "cs": "czech 체코어 tschechisch tchèque checo",
+    "da": "danish 덴마크어 dänisch danois danés",
+    "de": "german deutsch 독일어 독어 allemand alemán",
+    "el": "greek 그리스어 griechisch grec griego",
+    "en": "english 영어 영문 englisch anglais inglés",
+    "es": "spanish español 스페인어 spanisch espagnol",
+    "fi": "finnish 핀란드어 finnisch finnois finés",
+    "fr": "french français 프랑스어 불어 französisch francés",
+    "he": "hebrew 히브리어 hebräisch hébreu hebreo",
     "hi": "hindi 힌디어",
-    "hu": "hungarian 헝가리어",
-    "id": "indonesian 인도네시아어",
-    "it": "italian italiano 이탈리아어",
-    "ja": "japanese 日本語 일본어 일어",
-    "ko": "korean 한국어 한국말 국어 국문 한글",
-    "ms": "malay 말레이어",
-    "nl": "dutch 네덜란드어",
-    "no": "norwegian 노르웨이어",
-    "pl": "polish 폴란드어",
-    "pt": "portuguese 포르투갈어",
-    "ro": "romanian 루마니아어",
-    "ru": "russian русский 러시아어",
-    "sv": "swedish 스웨덴어",
-    "th": "thai 태국어",
-    "tr": "turkish 튀르키예어 터키어",
-    "uk": "ukrainian українська 우크라이나어",
-    "vi": "vietnamese 베트남어",
-    "zh": "chinese 中文 중국어 중문",
+    "hu": "hungarian 헝가리어 ungarisch hongrois húngaro",
+    "id": "indonesian 인도네시아어 indonesisch indonésien indonesio",
+    "it": "italian italiano 이탈리아어 italienisch italien",
+    "ja": "japanese 日本語 일본어 일어 japanisch japonais japonés",
+    "ko": "korean 한국어 한국말 국어 국문 한글 koreanisch coréen coreano",
+    "ms": "malay 말레이어 malaiisch malais malayo",
+    "nl": "dutch 네덜란드어 niederländisch néerlandais neerlandés",
+    "no": "norwegian 노르웨이어 norwegisch norvégien noruego",
+    "pl": "polish 폴란드어 polnisch polonais polaco",
+    "pt": "portuguese 포르투갈어 portugiesisch portugais portugués",
+    "ro": "romanian 루마니아어 rumänisch roumain rumano",
+    "ru": "russian русский 러시아어 russisch russe ruso",
+    "sv": "swedish 스웨덴어 schwedisch suédois sueco",
+    "th": "thai 태국어 thailändisch thaï tailandés",
+    "tr": "turkish 튀르키예어 터키어 türkisch turc turco",
+    "uk": "ukrainian українська 우크라이나어 ukrainisch ukrainien ucraniano",
+    "vi": "vietnamese 베트남어 vietnamesisch vietnamien vietnamita",
+    "zh": "chinese 中文 중국어 중문 chinesisch chinois chino",
 }
 _NAMES = {name: role for role, names in (_SIDES | _LANGUAGES).items() for name in names.split()}
 _NO_LANGUAGES = ("id", "no")
@@ -196,6 +197,13 @@ def _is_common(name: str, role: str | None) -> bool:
     return base_language(role or "") in _LANGUAGES and name.casefold() not in _NO_LANGUAGES
 
 
+def _column_role(table: Table, name: str, *, part: bool) -> str | None:
+    """What the name of a column says; nothing if it is a rare code such as nr and the column has no letter."""
+    role = role_of(name, part=part)
+    has_text = any(has_letter(str(record.get(name) or "")) for record in table.sample)
+    return role if has_text or _is_common(name, role) or not _language(role) else None
+
+
 def _language(role: str | None) -> str | None:
     return None if role in (SOURCE, TARGET) else role
 
@@ -204,7 +212,7 @@ def _by_names(table: Table, languages: Sequence[str] | None) -> tuple[int, int] 
     """The indices of the source and target columns according to their names, if only one choice is possible."""
     names = table.names
     for part in (False, True):
-        roles = [role_of(name, part=part) for name in names]
+        roles = [_column_role(table, name, part=part) for name in names]
         if roles.count(SOURCE) == roles.count(TARGET) == 1:
             return roles.index(SOURCE), roles.index(TARGET)
         indices = [index for index, role in enumerate(roles) if _language(role)]
