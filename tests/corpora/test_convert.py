@@ -67,11 +67,13 @@ def test_what_a_kind_cannot_hold_is_said(tmp_path: Path, capsys: pytest.CaptureF
     assert "characters that XML does not have of 1 side are not kept" in capsys.readouterr().err
 
 
-def test_a_catalogue_tells_equal_sources_apart_and_a_sheet_has_no_formulas(tmp_path: Path) -> None:
-    pairs = [("=1+1", "@x"), ("a", "b"), ("a", "c"), ("a\nb", "d\\e")]
+def test_a_catalogue_tells_equal_sources_apart_a_sheet_has_no_formulas_and_a_table_quotes_line_breaks(
+    tmp_path: Path,
+) -> None:
+    pairs = [("=1+1", "@x"), ("a", "b"), ("a", "c"), ("a\rb", "d\\e")]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"source": one, "target": other}) + "\n" for one, other in pairs))
-    for name in ("b.po", "b.xlsx"):
+    for name in ("b.po", "b.xlsx", "b.csv"):
         assert main(["convert", str(path), str(tmp_path / name), "--quiet"]) == 0
         assert pairs_of(tmp_path / name) == [*pairs[:3], ("a b", pairs[3][1])]  # of one line
 

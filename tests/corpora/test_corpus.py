@@ -71,7 +71,7 @@ def test_an_empty_corpus_is_refused_wherever_it_stands(tmp_path: Path) -> None:
 )
 def test_a_wrong_number_of_columns_names_file_and_line(tmp_path: Path, line: str, columns: str) -> None:
     path = write(tmp_path / "train.tsv", "a\tA", line)
-    assert error_of(path) == f"{path}:2: {columns} a line must have 2, source and target"
+    assert error_of(path).startswith(f"{path}:2: {columns} a line must have 2, source and target")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,10 @@ def test_a_wrong_number_of_columns_names_file_and_line(tmp_path: Path, line: str
         (" \t", 'an empty line; a line must be an object with "source" and "target", so remove it'),
         ('{"source"', "not a JSON object: Expecting ':' delimiter, at character 10"),
         ('["a", "b"]', 'a JSON list; a line must be an object with "source" and "target"'),
-        ('{"source": "a", "traget": "b"}', 'no key "target"; the keys are "source", "traget"'),
+        (
+            '{"source": "a", "traget": "b"}',
+            'no key "target"; the keys are "source", "traget"; --columns SOURCE TARGET chooses two',
+        ),
         ("{}", 'no key "source"; the keys are none'),
         ('{"source": "a", "target": 7}', '"target" must be a string, not 7'),
         (

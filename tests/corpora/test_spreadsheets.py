@@ -66,7 +66,8 @@ def test_rows_of_sheets_with_the_same_header_are_pairs(tmp_path: Path) -> None:
 
 
 def test_formulas_are_not_computed_and_hidden_sheets_not_read(tmp_path: Path) -> None:
-    path = xlsx(tmp_path / "a.xlsx", One=[("en", "ko"), ("=1+1", "=cmd|' /c calc'!A0"), ("a", "b")], Two=ROWS)
+    rows = [("en", "ko"), ("=1+1", "=cmd|' /c calc'!A0"), ("a", "b"), ("c", "#N/A")]
+    path = xlsx(tmp_path / "a.xlsx", One=rows, Two=ROWS)
     book = openpyxl.load_workbook(path)
     book["Two"].sheet_state = "hidden"
     book.save(path)
@@ -153,9 +154,10 @@ def test_a_folder_and_a_pattern_take_all_files_of_pairs(tmp_path: Path) -> None:
     write_lines(folder / "b.csv", ["en,ko", "a,나"])
     write_lines(folder / "a.jsonl.gz", ['{"en": "c", "ko": "라"}'])
     write_lines(folder / "notes.txt", ["nothing"])
+    (folder / "more").mkdir()
     pairs, said = read(folder)
     assert pairs == [("c", "라"), ("a", "나")]
-    assert said[0] == f"{folder}: left out, as they hold no pairs: notes.txt"
+    assert said[0] == f"{folder}: left out, as they hold no pairs: more, notes.txt"
     assert read(folder / "*.csv")[0] == [("a", "나")]
     assert {pair.corpus for pair in read_pairs([[folder]])} == {0}
     assert error_of(folder / "*.tmx").startswith(f"{folder}/*.tmx: matches no files of pairs, which end in .csv, ")

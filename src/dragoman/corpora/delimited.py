@@ -86,9 +86,12 @@ def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators:
     def records() -> Iterator[tuple[str, dict[str, str]]]:
         for number, row in islice(_rows(path, lines, separator, quoted=quoted), first + int(named), None):
             if len(row) != len(names):
+                advice = "a cell with a separator or a quote in it stands in quotes"
+                if len(row) < len(names):
+                    advice = "is there a line break in a cell, or are empty cells left out? save the table as .xlsx"
                 raise InputError(
                     f"{path}:{number}: {len(row)} column{'s' * (len(row) != 1)}, but the first line has {len(names)}; "
-                    "a cell with a separator or a quote in it stands in quotes"
+                    f"{advice}"
                 )
             yield f"{path}:{number}", dict(zip(names, row, strict=True))
 

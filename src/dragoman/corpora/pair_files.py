@@ -20,7 +20,7 @@ from dragoman.corpora.columns import SOURCE, TARGET, Table, choose_columns, keys
 from dragoman.corpora.delimited import SEPARATORS, PeekedLines, has_header, open_delimited
 from dragoman.corpora.encodings import AsUtf8, find_encoding, refuse_undecodable
 from dragoman.corpora.json_records import flattened, open_json
-from dragoman.corpora.pairs import Pair
+from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.corpora.reading import current_reading
 from dragoman.corpora.spreadsheets import ods_sheets, open_spreadsheet, xlsx_sheets
 from dragoman.corpora.translation_units import open_tmx, open_xliff
@@ -133,12 +133,21 @@ def corpus_files(path: Path) -> list[Path]:
     if not members:
         what = "is a folder without" if path.is_dir() else "matches no"
         raise InputError(f"{path}: {what} files of pairs, which end in {', '.join(KINDS)}; also .gz, .xz, .zst")
-    others = [one.name for one in paths if one.is_file() and one not in members]
+    others = [one.name for one in paths if one not in members]
     if others:
         current_reading().say(
             f"{path}: left out, as they hold no pairs: {', '.join(others[:5])}{' ...' * (len(others) > 5)}"
         )
     return members
+
+
+def files_of(corpora: Corpora) -> list[Path]:
+    """Return the files of corpora; a folder or a pattern as the files that it stands for.
+
+    Raises:
+        InputError: as for `corpus_files`.
+    """
+    return [path for files in corpora for path in (corpus_files(files[0]) if len(files) == 1 else files)]
 
 
 @contextmanager
@@ -263,6 +272,7 @@ def _tab_columns(line: str, origin: str, *, several: bool = False) -> list[str]:
         raise InputError(
             f"{origin}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; "
             f"a line must have {'a source and its references' if several else '2, source and target'}"
+            f"{'; --columns SOURCE TARGET chooses two of them, by their numbers' * (len(columns) > 2)}"
         )
     return columns
 
@@ -337,8 +347,9 @@ def _references(entry: Mapping[str, object], origin: str, key: str = TARGET) -> 
 
 def _text(entry: Mapping[str, object], key: str, origin: str, expected: str = "a string") -> str:
     if key not in entry:
-        names = ", ".join(f'"{name}"' for name in entry) or "none"
-        raise InputError(f'{origin}: no key "{key}"; the keys are {names}')
+        names = ", ".join(f'"{name}"' for name in entry)
+        known = f"{names}; --columns SOURCE TARGET chooses two" if entry else "none"
+        raise InputError(f'{origin}: no key "{key}"; the keys are {known}')
     text = entry[key]
     if not isinstance(text, str):
         several = (

@@ -99,7 +99,8 @@ def _names(languages: Languages) -> tuple[str, str]:
 def _csv(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWriter]:
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(_names(languages))
-    yield CorpusWriter(lambda source, target: rows.writerow((source, target)))
+    # A carriage return that stands alone would not be quoted.
+    yield CorpusWriter(lambda *pair: rows.writerow([re.sub("\r\n?", "\n", text) for text in pair]))
 
 
 def _json_lines(path: Path, file: TextIO, languages: Languages) -> Iterator[CorpusWriter]:
