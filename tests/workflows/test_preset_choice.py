@@ -10,6 +10,9 @@ import pytest
 from dragoman.config.presets import load_preset
 from dragoman.corpora.corpus import read_pairs
 from dragoman.errors import InputError
+from dragoman.progress import Console
+from dragoman.requests.training import ConfigChanges, ModelConfiguration, TrainingCorpora, TrainingRequest, TrainingRun
+from dragoman.workflows.configuration import resolve
 from dragoman.workflows.preset_choice import (
     CHARACTERS,
     FEW,
@@ -120,9 +123,21 @@ def test_sentences_of_very_many_characters_get_a_larger_vocabulary(tmp_path: Pat
     )
 
 
+def test_the_command_that_began_a_run_has_the_same_sizes_when_it_resumes(tmp_path: Path) -> None:
+    [[text]] = corpus(tmp_path, "x.tsv", "Ein Hund läuft.\tA dog runs.")
+    request = TrainingRequest(
+        model=ModelConfiguration(changes=ConfigChanges(scale=0.5)),
+        text=TrainingCorpora(train=((str(text),),)),
+        run=TrainingRun(out=str(tmp_path / "RUN")),
+    )
+    begun, resumed = (resolve(request, Console(quiet=True), resume=resume) for resume in (False, True))
+    assert resumed == begun
+
+
 @pytest.mark.parametrize(("pairs", "few"), [(1, True), (FEW, True), (FEW + 1, False)])
 def test_texts_of_few_pairs_get_a_smaller_vocabulary(tmp_path: Path, pairs: int, few: bool) -> None:
     choice = choose_preset(corpus(tmp_path, "x.tsv", *["Ein Hund läuft.\tA dog runs."] * pairs))
+    assert choice == choose_preset([[tmp_path]]) == choose_preset([[tmp_path / "*.tsv"]])
     assert choice.preset == "standard"
     assert choice.settings == ([f"text.{side}.vocabulary=3000" for side in ("source", "target")] if few else ())
     assert choice.line == (

@@ -14,6 +14,8 @@ from dragoman.config.fine_tuning import fine_tuning
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.scaling import scale, scaled_values
 from dragoman.config.schema import Config, TrainingConfig
+from dragoman.corpora.pair_files import files_of
+from dragoman.corpora.pairs import as_paths
 from dragoman.errors import ConfigError, OptionError
 from dragoman.progress import Console
 from dragoman.requests.shared import Corpora
@@ -55,7 +57,7 @@ def _base(request: TrainingRequest, console: Console, *, resume: bool) -> Config
         return load_config(model.config, load_preset(model.preset) if model.preset else None)
     if model.preset is not None:
         return load_preset(model.preset)
-    if not resume:
+    if not resume or (model.changes.scale is not None and request.text.train):  # the command that began the run
         return config_for_text(request.text.train, console)
     if model.changes.scale is not None:
         raise OptionError("{option} cannot change the sizes of an existing run; leave it out with {resume}", "scale")
@@ -85,7 +87,7 @@ def config_for_text(corpora: Corpora, console: Console, *, always_say: bool = Fa
     """
     from dragoman.workflows.preset_choice import USUAL, choose_preset
 
-    choice = choose_preset([[Path(name) for name in files] for files in corpora])
+    choice = choose_preset(as_paths(corpora))
     if choice.line or always_say:
         console.info(choice.line or USUAL)
     return override(load_preset(choice.preset), choice.settings)
@@ -129,8 +131,8 @@ def configuration_file(request: ConfigurationRequest) -> str:
 def _requested_preset(request: ConfigurationRequest, console: Console) -> Config:
     if request.preset is not None:
         return load_preset(request.preset)
-    for path in (path for files in request.train for path in files):
-        if not Path(path).is_file():  # nor a pipe: the choice looks at regular files only
+    for path in files_of(as_paths(request.train)):
+        if not path.is_file():  # nor a pipe: the choice looks at regular files only
             raise ConfigError(f"--train: {path} is not a file")
     return config_for_text(request.train, console, always_say=True)
 

@@ -24,6 +24,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from dragoman.corpora.corpus import read_pairs
+from dragoman.corpora.pair_files import files_of
 from dragoman.corpora.pairs import Corpora, Pair
 from dragoman.text.words import words_in
 
@@ -89,7 +90,7 @@ def choose_preset(corpora: Corpora) -> PresetChoice:
     Raises:
         InputError: the files cannot be read.
     """
-    if not corpora or not all(path.is_file() for files in corpora for path in files):
+    if not corpora or not all(path.is_file() for path in files_of(corpora)):
         return PresetChoice(SENTENCES)  # training refuses what is no file
     read = read_pairs(corpora)
     pairs = list(islice(read, SAMPLE))

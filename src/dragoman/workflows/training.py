@@ -19,7 +19,7 @@ from dragoman.config.scaling import scale
 from dragoman.config.schema import Config
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.held_out import HeldOut
-from dragoman.corpora.pair_files import corpus_files
+from dragoman.corpora.pair_files import files_of
 from dragoman.corpora.pairs import Corpora, GivenCorpora, Pair, as_paths
 from dragoman.data.mixing import Mix, require_weights
 from dragoman.data.preparation import PreparedCorpus, store_pairs
@@ -201,8 +201,7 @@ def _train_new(config: Config, files: _TrainingFiles, execution: Execution, *, e
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, execution.device)
     require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
-    members = [corpus_files(paths[0]) if len(paths) == 1 else paths for paths in (*corpora, *dev)]
-    given = [path for paths in (*members, alignments) for path in paths]
+    given = [*files_of([*corpora, *dev]), *alignments]
     require_regular_files(given)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)

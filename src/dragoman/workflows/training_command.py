@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dragoman.config.building import require_settings
 from dragoman.config.files import load_config
-from dragoman.corpora.pair_files import corpus_files
+from dragoman.corpora.pair_files import files_of
+from dragoman.corpora.pairs import as_paths
 from dragoman.progress import Console
 from dragoman.requests.training import TrainingRequest
 from dragoman.runs.layout import RunFolder
@@ -64,11 +65,9 @@ def _require_settings(request: TrainingRequest) -> None:
     if config is not None:
         load_config(Path(config))
     require_settings(request.model.changes.set)
-    for files in (*text.train, *text.dev):
-        paths = list(map(Path, files))
-        for path in corpus_files(paths[0]) if len(paths) == 1 else paths:
-            if not path.exists():
-                raise not_found(path)
+    for path in files_of(as_paths([*text.train, *text.dev])):
+        if not path.exists():
+            raise not_found(path)
 
 
 def _train(request: TrainingRequest) -> None:
