@@ -28,6 +28,8 @@ def test_the_files_of_a_corpus_name_its_languages() -> None:
     line = "languages: de to en, from the file names"
     assert found("train.de train.en") == (("de", "en"), line)
     assert found("a.de.gz a.en.gz", "b.tsv", "c.txt c.en", "d.deu d.eng") == (("de", "en"), line)
+    assert found("a.de a.en", "b.de-AT b.en-GB") == (("de", "en"), line)  # variants of one language
+    assert found("b.de-AT b.en-GB")[0] == ("de-AT", "en-GB")
 
 
 def test_columns_name_languages_too() -> None:
@@ -40,7 +42,9 @@ def test_columns_name_languages_too() -> None:
 
 def test_the_configuration_has_precedence() -> None:
     german = ("text.source.language=de", "text.target.language=en")
-    assert found("a.fr a.es", settings=german) == (("de", "en"), "languages: de to en, as configured")
+    assert found("a.de a.en", settings=german) == (("de", "en"), "languages: de to en, as configured")
+    otherwise = "languages: de to en, as configured, although the file names say otherwise"
+    assert found("a.en a.de", settings=german) == (("de", "en"), otherwise)
     line = "languages: de to es; de as configured and es from the file names"
     assert found("a.fr a.es", settings=german[:1]) == (("de", "es"), line)
 

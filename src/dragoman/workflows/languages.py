@@ -10,7 +10,7 @@ from dragoman.config.schema import Config, SideConfig
 from dragoman.corpora.pair_files import column_languages
 from dragoman.corpora.pairs import Corpora
 from dragoman.evaluation.tokenizers import fitting_tokenizer, require_installed
-from dragoman.text.languages import language_of_file
+from dragoman.text.languages import base_language, language_of_file
 from dragoman.text.segmentation import DEFAULT_RULES
 
 
@@ -21,12 +21,14 @@ class SideLanguage(NamedTuple):
     """None: unknown."""
     given: bool
     """Whether the configuration names it; else the files' names do."""
+    contradicted: bool = False
+    """Whether the files' names have another one."""
 
 
 def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
     """Return the configuration with the languages of the training files where it has none, and the line to print."""
     source, target = config.text.source, config.text.target
-    named = [languages_of(files) for files in corpora if source.language is None or target.language is None]
+    named = list(map(languages_of, corpora))
     languages = (
         _side_language(source.language, (code for code, _ in named)),
         _side_language(target.language, (code for _, code in named)),
@@ -71,10 +73,12 @@ def languages_of(files: Sequence[Path]) -> tuple[str | None, str | None]:
 
 
 def _side_language(configured: str | None, named: Iterable[str | None]) -> SideLanguage:
+    codes = {code for code in named if code is not None}
+    bases = {*map(base_language, codes)}
     if configured is not None:
-        return SideLanguage(configured, given=True)
-    codes = set(named) - {None}
-    return SideLanguage(codes.pop() if len(codes) == 1 else None, given=False)
+        return SideLanguage(configured, given=True, contradicted=bool(bases - {base_language(configured)}))
+    [code] = codes if len(codes) == 1 else bases if len(bases) == 1 else [None]
+    return SideLanguage(code, given=False)
 
 
 def _line(
@@ -84,7 +88,8 @@ def _line(
     if all(side.code is None for side in languages):
         names = f"not known from the {where}"
     elif all(side.given for side in languages):
-        names = f"{_codes(languages)}, as configured"
+        otherwise = f", although the {where} say otherwise" * any(side.contradicted for side in languages)
+        names = f"{_codes(languages)}, as configured{otherwise}"
     elif not any(side.given for side in languages):
         names = f"{_codes(languages)}, from the {where}"
     else:
