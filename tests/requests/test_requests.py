@@ -106,6 +106,14 @@ def test_a_rule_is_told_with_the_names_of_the_interface() -> None:
         assert refused.value.spelled(spelt) == command
 
 
+def test_an_option_of_several_values_that_is_given_twice_has_them_all() -> None:
+    verb = VERBS["lm train"]
+    parser = Parser(prog="dragoman lm train", description="")
+    verb.add_options(parser)
+    request = verb.request(parser.parse(["--out", "LM", "--train", "a", "--set", "b=1", "--train", "c", "d"]))
+    assert request.text.train == ("a", "c", "d")  # type: ignore[attr-defined]
+
+
 def test_the_command_line_gives_the_request_that_python_writes() -> None:
     verb = VERBS["align"]
     parser = Parser(prog="dragoman align", description="")

@@ -31,9 +31,9 @@ def doc(description: str, **spelling: Any) -> Meta:
     """The description of a key, printed in configuration files and help texts.
 
     `spelling` is how the command line has it where that does not follow from name and type: `metavar`, `short`, `flag`,
-    `positional`, `repeat`, `extend`, `nargs` (None for a list in one word), `one_of` (a group whose members exclude
-    each other), `kind` (`output`, `folder`, or the function that parses a value and raises ConfigError). The
-    description of a section heads its options in the help.
+    `positional`, `repeat`, `nargs` (None for a list in one word), `one_of` (a group whose members exclude each other),
+    `kind` (`output`, `folder`, or the function that parses a value and raises ConfigError). The description of a
+    section heads its options in the help.
     """
     return Meta(description=description, extra=spelling or None)
 

@@ -51,7 +51,6 @@ class ConfigChanges(Section):
         doc(
             "override configuration values; KEY is dotted, VALUE is YAML, for example training.epochs=5",
             metavar="KEY=VALUE",
-            extend=True,
         ),
     ] = ()
 
@@ -264,7 +263,6 @@ class LanguageModelConfiguration(Section):
         doc(
             "override configuration values; KEY is dotted, VALUE is YAML, for example model.recurrent.size=256",
             metavar="KEY=VALUE",
-            extend=True,
         ),
     ] = ()
 

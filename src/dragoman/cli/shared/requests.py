@@ -79,6 +79,8 @@ def _add_option(container: argparse._ActionsContainer, name: str, key: Key, sche
         return
     if key.types != (bool,):
         required = default is msgspec.NODEFAULT
+        if arguments.get("nargs") == "+" and (required or not default):  # given twice, an option has the values of both
+            arguments.setdefault("action", "extend")
         arguments |= {"required": True} if required else {"default": [] if default == () else default}
     flags = [spelling["short"]] if "short" in spelling else []
     container.add_argument(*flags, spelling.get("flag", spelt(name)), dest=name, **arguments)
@@ -93,8 +95,6 @@ def _kind(key: Key) -> dict[str, Any]:
     if inner is not None:  # a list of lists of files
         return {"nargs": "+", "action": "append", **_value(inner, spelling)}
     several = {"action": "append"} if "repeat" in spelling else {"nargs": spelling.get("nargs", "+")}
-    if "extend" in spelling:
-        several["action"] = "extend"
     return {**several, **_value(item, spelling)}
 
 
