@@ -35,9 +35,9 @@ CONVERT = OneFunction(
 TRAIN = OneFunction(
     "train a translation model on parallel text",
     "Trains a translation model on parallel text and writes a run folder with everything that\n"
-    "translation needs. A corpus is two files, or one file with both sides (.tsv, .csv, .jsonl, .json,\n"
-    ".tmx, .xliff, .po), or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be\n"
-    "compressed (.gz, .xz, .zst). Settings come from the preset, then CONFIG.yaml, then --scale and\n"
+    "translation needs. A corpus is two files, or one file with both sides (.tsv, .csv, .xlsx, .jsonl,\n"
+    ".json, .tmx, .xliff, .po), or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may\n"
+    "be compressed (.gz, .xz, .zst). Settings come from the preset, then CONFIG.yaml, then --scale and\n"
     "--set. Ctrl-C saves the training state and --resume continues from it; with --train it also begins\n"
     "a run where there is none. Several processes train one model together:\n"
     "torchrun --nproc-per-node 2 -m dragoman train ... (docs/scale.md).",

@@ -66,7 +66,7 @@ def refuse(rules: Iterable[Rule], values: Values) -> None:
             raise OptionError(message, names[0], values)
 
 
-PAIRS = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json, .tmx, .xliff, .po)"
+PAIRS = "SRC TGT, or one file with both sides (.tsv, .csv, .xlsx, .jsonl, .json, .tmx, .xliff, .po)"
 COMPRESSION = "may be compressed (.gz, .xz, .zst)"
 NBEST = "Moses n-best list"
 
