@@ -6,8 +6,21 @@ import pytest
 
 from dragoman.config.building import override
 from dragoman.config.fitting import check_pattern
+from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError
+
+
+def test_a_setting_of_the_target_that_differs_has_no_effect_on_a_joint_segmentation() -> None:
+    standard = load_preset("standard")
+    for setting in ("segmentation=unigram", "vocabulary=4000", "min_frequency=3", "model=a.model"):
+        name = setting.partition("=")[0]
+        with pytest.raises(ConfigError, match=rf"text\.target\.{name}: has no effect with text\.joint: true"):
+            override(standard, [f"text.target.{setting}"])
+        both = override(standard, [f"text.{side}.{setting}" for side in ("source", "target")])
+        assert both.text.source == both.text.target
+    own = override(standard, ["text.joint=false", "model.embedding.tied=output", "text.target.vocabulary=4000"])
+    assert own.text.target.vocabulary == 4000
 
 
 @pytest.mark.parametrize(

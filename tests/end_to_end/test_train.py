@@ -150,11 +150,17 @@ def test_subwords_words_and_joint_vocabularies_train(train: Train, tmp_path: Pat
             [
                 "text.joint=true",
                 "text.source.segmentation=bpe",
+                "text.target.segmentation=bpe",
                 "text.source.vocabulary=40",
                 "model.embedding.tied=all",
             ],
             ["text.source.segmentation=unigram", "text.source.vocabulary=30", "text.target.segmentation=words"],
-            ["text.joint=true", "text.source.segmentation=words", "text.target.language=de"],
+            [
+                "text.joint=true",
+                "text.source.segmentation=words",
+                "text.target.segmentation=words",
+                "text.target.language=de",
+            ],
         ]
     ):
         folder, text, out = tmp_path / str(number), tmp_path / "text", tmp_path / "out"

@@ -124,6 +124,10 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
             "training.validation.sentences: has no effect on a language model",
         ),
         (
+            [*NEW, "--set", "training.changes.capitals=0.1"],
+            "training.changes: has no effect on a language model",
+        ),
+        (
             [*NEW, "--set", "model.order=3"],
             "unknown key 'model.order'",
         ),

@@ -97,6 +97,13 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
     values, keys = assigned(config, assignments), {one.partition("=")[0].strip() for one in assignments}
     if any(key.startswith("text.") for key in keys):
         turn_off_unsuitable(values, keys)
+    text = values["text"]
+    for name in ("segmentation", "vocabulary", "min_frequency", "model"):
+        if text["joint"] and f"text.target.{name}" in keys and text["target"][name] != text["source"][name]:
+            raise ConfigError(
+                f"--set: text.target.{name}: has no effect with text.joint: true, which gives both sides the settings "
+                f"of source; set text.source.{name}, or text.joint=false"
+            )
     return build_config(values, "--set")
 
 

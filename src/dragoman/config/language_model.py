@@ -17,6 +17,7 @@ from dragoman.config.schema import (
     FORMAT,
     BatchConfig,
     CellConfig,
+    ChangesConfig,
     OptimiserConfig,
     SideConfig,
     TrainingConfig,
@@ -126,6 +127,8 @@ def _check(config: LanguageConfig) -> None:
         ("scheduled_sampling", training.scheduled_sampling),
         ("validation.beam", training.validation.beam - 1),
         ("validation.sentences", training.validation.sentences),
+        ("validation.tokenizer", training.validation.tokenizer != "auto"),
+        ("changes", training.changes != ChangesConfig()),
     ):
         if value:
             raise ValueError(f"training.{key}: has no effect on a language model; leave it out")
