@@ -79,6 +79,12 @@ def test_a_file_that_is_to_be_written_is_not_read(text: Path, other: Path) -> No
                 read()
 
 
+def test_an_output_whose_folder_does_not_exist_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    missing = pytest.raises(InputError, match="none/out: cannot be written: No such file or directory")
+    with missing, inputs_protected([str(tmp_path / "none" / "out")]):
+        pytest.fail("the command has begun")
+
+
 def test_an_output_that_becomes_a_link_to_an_input_is_refused(text: Path) -> None:
     out = text.with_name("out")
 

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, InputError
 
 STANDARD_STREAM = "-"
 """The name that stands for standard input or output."""
@@ -66,6 +66,7 @@ def inputs_protected(outputs: Sequence[str]) -> Iterator[None]:
 
     Raises:
         ConfigError: two outputs are the same file; or, from what the block calls, an output is an input.
+        InputError: the folder of an output does not exist, which hours of work would come before.
     """
     global _command
     paths: list[str] = []
@@ -73,6 +74,8 @@ def inputs_protected(outputs: Sequence[str]) -> Iterator[None]:
         path = STANDARD_STREAM if is_standard_output(name) else os.path.realpath(name)
         if path in paths:
             raise ConfigError(f"{name}: is given for two outputs; each needs a file of its own")
+        if path != STANDARD_STREAM and not os.path.isdir(os.path.dirname(path)):
+            raise InputError(f"{name}: cannot be written: No such file or directory")
         paths.append(path)
     outer, _command = _command, _Command(outputs)
     try:
