@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.config.schema import SideConfig, TextConfig
 from dragoman.corpora.corpus import read_pairs, read_test_set
 from dragoman.corpora.pair_files import column_languages
-from dragoman.corpora.reading import reading_corpora
+from dragoman.corpora.reading import current_reading, reading_corpora
 from dragoman.errors import InputError
 from dragoman.text.lines import UndecodableLine, write_lines
 from tests.corpora.pairs import error_of, read
@@ -95,6 +96,17 @@ def test_languages_put_columns_of_languages_into_order(tmp_path: Path) -> None:
     assert read(path, languages=("ko", "en"))[0] == [("c", "a")]
     assert column_languages(write(tmp_path / "two.csv", "en-GB,ko", "a,b")) == ("en-GB", "ko")
     assert column_languages(write(tmp_path / "none.csv", "source,target", "a,b")) == (None, None)
+
+
+def test_the_languages_of_a_model_put_columns_into_order_unless_others_are_given(tmp_path: Path) -> None:
+    path = write(tmp_path / "train.csv", "en,ko", "a,b")
+    model = TextConfig(source=SideConfig(language="ko"), target=SideConfig(language="en"))
+    for given, source in ((None, "b"), (("en", "ko"), "a")):
+        with reading_corpora(languages=given):
+            current_reading().expect(model)
+            assert next(read_pairs([[path]])).source == source
+    current_reading().expect(model)
+    assert next(read_pairs([[path]])).source == "a"  # outside of a block files have nothing to do with each other
 
 
 @pytest.mark.parametrize("columns", [("ko", "en"), ("4", "2"), ("KO", "EN"), ("korean", "en-US")])

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.config.building import override
+from dragoman.config.files import load_config
+from dragoman.runs.layout import RunFolder
+from dragoman.workflows import test_sets
 
 from .conftest import Corpus
 
@@ -43,6 +48,24 @@ def test_given_translations_need_no_run(files: list[str], hypotheses: Path, caps
     perfect = figures(capsys, *files, "--hyp", files[1])
     assert perfect["scores"]["exact match"]["score"] == 100
     assert perfect["scores"]["tokenised BLEU"]["signature"].endswith("|text:moses-en")
+
+
+def test_a_missing_system_to_compare_with_is_refused_before_anything_is_measured(
+    run_folder: Path, files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(test_sets, "measure", lambda *_, **__: pytest.fail("measured"))
+    assert main(["evaluate", str(run_folder), *files, "--against", "missing", *ONE_THREAD]) == 2
+    assert "missing: does not exist" in capsys.readouterr().err
+
+
+def test_columns_of_languages_are_read_in_the_order_of_the_run(
+    run_folder: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, table = Path(shutil.copytree(run_folder, tmp_path / "run")), str(tmp_path / "test.csv")
+    languages = ["text.source.language=de", "text.target.language=en"]
+    RunFolder(run).save_config(override(load_config(run / "config.yaml"), languages))
+    assert main(["convert", files[1], files[0], table, "--languages", "en", "de", "--quiet"]) == 0
+    assert figures(capsys, str(run), table) == figures(capsys, str(run), *files)
 
 
 def test_given_translations_and_a_run_have_a_perplexity(

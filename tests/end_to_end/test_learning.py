@@ -12,10 +12,13 @@ import torch
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.config.building import override
+from dragoman.config.files import load_config
 from dragoman.errors import ConfigError, RunError
 from dragoman.learning import learner as module
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.model.weights import weights_of
+from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import model_digest, sha256_of
 from dragoman.text.segmentation import load_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
@@ -271,3 +274,14 @@ def test_what_is_learnt_is_not_kept_in_a_run(run_folder: Path, tmp_path: Path, c
         assert f"--learned: {folder} is a run; give a folder of its own" in capsys.readouterr().err
     assert model_digest(run) == before
     assert not (tmp_path / "out").exists()
+
+
+def test_corrections_in_columns_of_languages_are_read_in_the_order_of_the_run(
+    run_folder: Path, tmp_path: Path, capsys: Said
+) -> None:
+    run, pairs = shutil.copytree(run_folder, tmp_path / "run"), tmp_path / "pairs.csv"
+    pairs.write_text("en,de\na,b\n", encoding="utf-8")
+    languages = ["text.source.language=de", "text.target.language=en"]
+    RunFolder(run).save_config(override(load_config(run / "config.yaml"), languages))
+    assert main(["learn", str(run), "--pairs", str(pairs), "--learned", str(run)]) == 2  # once they are read
+    assert "source de, target en" in capsys.readouterr().err

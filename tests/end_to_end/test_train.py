@@ -220,6 +220,16 @@ def test_an_existing_run_is_kept_unless_asked_to_overwrite(
     assert _weights(run) != before
 
 
+def test_columns_of_languages_are_read_in_the_order_of_the_configuration(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "train.csv"
+    write_lines(table, ["en,de", "a,b"])
+    command = ["train", "--preset", "demo", "--train", str(table), "--dev", str(table), "--out", str(run)]
+    assert main([*command, "--set", "text.source.language=de", "text.target.language=en"]) == 2  # a run is there
+    assert f"{table}: source de, target en" in capsys.readouterr().err
+
+
 def test_a_finished_run_resumed_for_longer_equals_a_long_one(train: Train, run: Path, tmp_path: Path) -> None:
     straight = tmp_path / "straight"
     assert train(straight, "--quiet", settings=[*BRIEF, "training.epochs=1.5"]) == 0

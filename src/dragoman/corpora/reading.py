@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dragoman.config.schema import TextConfig
 from dragoman.corpora.encodings import require_encoding
 from dragoman.text.languages import base_language
 
@@ -34,6 +35,12 @@ class Reading:
         self._said: set[str] = set()
         self._first_languages: tuple[str, str, str] | None = None
         """The first file whose languages are known, and its source and target language."""
+
+    def expect(self, text: TextConfig) -> None:
+        """Take the languages of a model for those of its corpora, unless others are given."""
+        source, target = text.source.language, text.target.language
+        if source and target and self.languages is None and self is not _ANY:
+            self.languages, self._first_languages = (source, target), None
 
     def conflict(self, path: Path, languages: tuple[str | None, str | None]) -> str | None:
         """Note the languages of a file; return those of an earlier file if they differ."""
@@ -76,7 +83,7 @@ def reading_corpora(
         columns: the columns of source and target in files with several: names or numbers (from 1) of columns, keys.
             Without it they are found from a header, from language codes and from the text.
         languages: the languages of source and target, such as ("ko", "en"), which put the two sides into order where
-            columns have the names of languages.
+            columns have the names of languages; without it, those of the first run that is opened.
         encoding: the encoding of text that is not UTF-8 and has no byte order mark, such as "cp949"; without it, it is
             recognised where it is clear.
         say: called with a line about each file whose columns are found, whose encoding is recognised, or that loses

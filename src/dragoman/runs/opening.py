@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
+from dragoman.corpora.reading import current_reading
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, RunError
 from dragoman.requests.shared import ANYWHERE, ONE_MODEL, Compute, EnsembleOptions
@@ -132,8 +133,11 @@ def open_run(
     require_threads(threads)
     restore_folder(Path(path))
     if is_export(path):
-        return _open_exported(path, device, threads, shortlist=shortlist)
-    return _open_trained(path, device, threads)
+        run = _open_exported(path, device, threads, shortlist=shortlist)
+    else:
+        run = _open_trained(path, device, threads)
+    current_reading().expect(run.config.text)
+    return run
 
 
 def trained_folder(path: str | Path) -> RunFolder:

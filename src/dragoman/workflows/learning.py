@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.pairs import Pair
+from dragoman.corpora.reading import current_reading
 from dragoman.errors import InputError, OptionError
 from dragoman.learning.checks import RefusedCorrection
 from dragoman.learning.guard import LOST
@@ -41,6 +42,7 @@ def learn_corrections(request: LearningRequest) -> Sequence[Correction]:
     if request.result.out is not None:
         read = [base.weights, base.config, *(Path(file) for files in wanted.pairs for file in files)]
         require_free(Path(request.result.out), overwrite=request.result.overwrite, inputs=read)
+    current_reading().expect(base.load_config().text)
     pairs = list(read_pairs(wanted.pairs))  # before a log is opened, which may be one of the files
     folder = wanted.learned or folder_beside(Path(request.run))
     if os.path.realpath(folder) in (os.path.realpath(name) for name in (request.run, request.result.out) if name):

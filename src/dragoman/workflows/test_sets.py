@@ -17,11 +17,12 @@ from dragoman.evaluation.robustness import OTHER_LINES
 from dragoman.evaluation.significance import Comparisons, compare
 from dragoman.evaluation.slices import GROUP, read_ranks
 from dragoman.evaluation.tokenised_text import warn_of_decomposed_text, warn_of_tokenised_text
+from dragoman.inputs import STANDARD_STREAM
 from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
 from dragoman.runs.opening import Run, open_models
 from dragoman.text.display import columns
-from dragoman.text.lines import read_lines, shown_name, write_lines
+from dragoman.text.lines import not_found, read_lines, shown_name, write_lines
 from dragoman.workflows.evaluation import (
     MeasureOptions,
     bleu_preparation,
@@ -51,9 +52,12 @@ def evaluate_requested(request: EvaluationRequest) -> Iterator[str]:
     files = [Path(name) for name in ((request.run, *request.files) if no_run else request.files)]
     if not files:
         raise ConfigError(f"evaluate {request.run}: give a test set, the source and its references")
-    pairs = list(read_test_set(files))
+    for name in request.against:  # a mistyped name would cost what is measured before it is opened
+        if name != STANDARD_STREAM and not os.path.exists(name):
+            raise not_found(name)
     models = None if no_run else open_models([request.run], compute=request.general)
     run = None if models is None else models.first
+    pairs = list(read_test_set(files))  # in the order of the languages of the run
     measuring, lines = settle(measuring, run, [] if len(files) == 1 else files[1:])
     for line in lines:
         console.info(line)

@@ -21,6 +21,7 @@ from dragoman.corpora.corpus import read_pairs
 from dragoman.corpora.held_out import HeldOut
 from dragoman.corpora.pair_files import files_of
 from dragoman.corpora.pairs import Corpora, GivenCorpora, Pair, as_paths
+from dragoman.corpora.reading import current_reading
 from dragoman.data.mixing import Mix, require_weights
 from dragoman.data.preparation import PreparedCorpus, store_pairs
 from dragoman.data.segment_journal import SegmentJournal
@@ -203,6 +204,7 @@ def _train_new(config: Config, files: _TrainingFiles, execution: Execution, *, e
     require_weights(config.training.mix, len(corpora))
     given = [*files_of([*corpora, *dev]), *alignments]
     require_regular_files(given)
+    current_reading().expect(config.text)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)
     for line in filter(None, (languages, note)):
