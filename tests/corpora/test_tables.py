@@ -182,6 +182,13 @@ def test_quotes_of_a_tsv_file_with_a_header(tmp_path: Path, cell: str, text: str
     assert read(path)[0] == [(text, "b")]
 
 
+def test_a_tsv_file_of_a_spreadsheet_has_cells_over_several_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "train.tsv", "nr\ten\tde", '1\t"He said: ""No', 'never."""\tb', "2\tc\td")
+    assert read(path)[0] == [('He said: "No never."', "b"), ("c", "d")]
+    even = write(tmp_path / "even.tsv", "nr\ten\tde", *(f'{number}\t"a\tb' for number in range(3)))
+    assert read(even)[0] == [('"a', "b")] * 3
+
+
 def test_bytes_that_are_not_utf8_belong_to_their_pair(tmp_path: Path) -> None:
     path = tmp_path / "train.csv"
     path.write_bytes(b"en,de\na,b\nc,\xfc\ne,f\n")

@@ -129,8 +129,12 @@ def _evenness(sample: Sequence[str], separator: str) -> tuple[float, int]:
 def _is_quoted(sample: Sequence[str]) -> bool:
     """Whether cells of a .tsv file are quoted: all, or all that begin with a quote and some with doubled ones inside.
 
-    In most .tsv files a quote is a character like others.
+    So they are where cells over several lines make the columns even. In most .tsv files a quote is a character like
+    others.
     """
+    tabs = [line.count("\t") for line in sample]
+    if sample and _evenness(sample, "\t")[0] > tabs.count(tabs[0]) / len(tabs):
+        return True
     cells = [cell for line in sample for cell in line.split("\t")]
     begun = [cell for cell in cells if cell.startswith('"')]
     whole = all(len(cell) > 1 and cell.endswith('"') and not cell[1:-1].replace('""', "").count('"') for cell in begun)
