@@ -8,7 +8,6 @@ from dragoman.alignment.dictionary import (
     fitting_minimum,
     learn_dictionary,
     read_dictionary,
-    strip_punctuation,
     write_dictionary,
 )
 from dragoman.errors import InputError
@@ -52,13 +51,6 @@ def test_pairs_that_are_linked_as_random_words_would_be_are_counted() -> None:
     undertrained = [(" ".join(words), "a b c", [(i, j) for i in range(8) for j in range(3)])] * 10
     found = learn_dictionary(undertrained)
     assert found.by_chance == len(found.words) == 8
-
-
-@pytest.mark.parametrize(
-    ("word", "without"), [("Hund,", "Hund"), ("(z.B.)", "z.B"), ("...", "..."), ("a", "a"), ("»3«", "3")]
-)
-def test_punctuation_around_a_word_is_left_out(word: str, without: str) -> None:
-    assert strip_punctuation(word) == without
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:

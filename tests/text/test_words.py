@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from dragoman.text.words import _parser, raw_words, words_and_characters, words_and_morphemes, words_in
+from dragoman.text.words import _parser, bare_words, raw_words, words_and_characters, words_and_morphemes, words_in
 
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 
@@ -24,6 +24,14 @@ def test_words_are_those_of_splitting_at_spaces_and_tabs() -> None:
         line = "".join(draw.choice([*SPACES, " ", "\t", "a", "ü", "中", "\U0001f600"]) for _ in range(20))
         assert words_in(line) == [word for word in line.replace("\t", " ").split(" ") if word]
         assert [line[start:end] for start, end in raw_words(line)] == words_in(line)
+
+
+def test_punctuation_around_a_word_is_left_out_but_no_mark_of_its_letters() -> None:
+    def bare(line: str) -> list[str]:
+        return [line[start:end] for start, end in bare_words(line)]
+
+    assert bare("Hund, (z.B.) ... a »3«") == ["Hund", "z.B", "...", "a", "3"]
+    assert bare("«की» हिन्दी। ที่ cafe\u0301, a❤️") == ["की", "हिन्दी", "ที่", "cafe\u0301", "a"]
 
 
 def test_letters_of_scripts_without_spaces_stand_alone_and_other_scripts_keep_their_words() -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from dragoman.errors import InputError
 from dragoman.text.lines import parse_count, read_lines, shown_name, write_lines
 from dragoman.text.links import Link
-from dragoman.text.words import words_in
+from dragoman.text.words import bare_words
 
 MINIMUM, SENTENCES = 10, 10_000
 """Minimum number of links of a pair, and the sentences from which on it is not lowered."""
@@ -59,8 +59,8 @@ def learn_dictionary(
     read = most = 0
     for source, target, links in sentences:
         read += 1
-        left, right = words_in(source), words_in(target)
-        counts.update((strip_punctuation(left[i]), strip_punctuation(right[j])) for i, j in links)
+        left, right = ([line[slice(*span)] for span in bare_words(line)] for line in (source, target))
+        counts.update((left[i], right[j]) for i, j in links)
     minimum = fitting_minimum(read) if minimum is None else minimum
     best: dict[str, tuple[str, int]] = {}
     links_of: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
@@ -83,12 +83,6 @@ def learn_dictionary(
 def is_punctuation(word: str) -> bool:
     """Whether a word has nothing but punctuation (Unicode categories P)."""
     return all(unicodedata.category(character).startswith("P") for character in word)
-
-
-def strip_punctuation(word: str) -> str:
-    """The word without leading and trailing characters other than letters and digits; unchanged if it has none."""
-    kept = [index for index, character in enumerate(word) if character.isalnum()]
-    return word[kept[0] : kept[-1] + 1] if kept else word
 
 
 def write_dictionary(path: str | Path, words: Mapping[str, tuple[str, int]]) -> None:

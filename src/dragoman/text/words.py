@@ -33,13 +33,20 @@ def bare_words(line: str) -> list[tuple[int, int]]:
 
 
 def bare_word(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """The word in `span` without the characters at either end that are neither letters nor digits, if any are left."""
+    """The word in `span` without what is at either end but letters, their marks and digits, if any are left."""
     start, end = span
     while start < end and not text[start].isalnum():
         start += 1
     while end > start and not text[end - 1].isalnum():
         end -= 1
-    return (start, end) if start < end else span
+    return (start, _after_marks(text, end, span[1])) if start < end else span
+
+
+def _after_marks(text: str, start: int, end: int) -> int:
+    """Where the marks from `start` on end: they belong to the letter before them, such as vowels of Hindi and Thai."""
+    while start < end and unicodedata.category(text[start]).startswith("M"):
+        start += 1
+    return start
 
 
 def words_and_characters(line: str) -> list[tuple[int, int]]:
@@ -53,9 +60,7 @@ def words_and_characters(line: str) -> list[tuple[int, int]]:
         while start < end:
             match = _LETTER_OR_REST.match(line, start, end)
             assert match is not None, "every character is matched"
-            stop = match.end()
-            while stop < end and unicodedata.category(line[stop]).startswith("M"):
-                stop += 1
+            stop = _after_marks(line, match.end(), end)
             unit = line[start:stop]
             before = len(unit) - len(unit.lstrip())
             if unit.strip():
