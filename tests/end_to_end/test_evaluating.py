@@ -134,6 +134,7 @@ def test_pairs_without_unknown_words_are_translated_without_producing_any(
     assert (known["label"], known["sentences"]) == ("without, none produced", 2)
     assert every["scores"]["chrF"] == found["scores"]["chrF"]["score"]
     assert known["scores"]["exact match"] == 100
+    assert known["scores"].keys() == every["scores"].keys(), "the columns of one table"
 
 
 def test_robustness_is_in_the_table_the_json_and_the_report(

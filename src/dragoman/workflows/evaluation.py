@@ -305,7 +305,7 @@ def _slicing(name: str, pairs: Sequence[Pair], run: Run | None, options: Measure
     if options.ranks is not None:
         return by_rarity(mean_ranks((words_in(pair.source) for pair in pairs), options.ranks), options.group)
     if run is None:
-        raise ConfigError("slices by rarity need word frequencies: give a run, or a file of frequencies")
+        raise ConfigError("slices by rarity need word frequencies: give a run, or --frequencies FILE")
     # The vocabulary is sorted by frequency, after the special tokens.
     tokens = [run.source.encode(pair.source).ids for pair in pairs]
     rarest = len(run.source.vocabulary)
@@ -339,6 +339,7 @@ def _add_pairs_without_unknown(
             slices=(),
             tokenizer=tokenizer_for(options, run),
             language=options.language or run.config.text.target.language,
+            symbols=options.symbols or symbols_for(run.config),
         )
         of_known = measure_given(hypotheses, known, None, options, warn=False)
         slices.append(Slice("without, none produced", len(known), of_known.scores))
