@@ -204,9 +204,21 @@ def test_missing_inputs_are_reported(files: list[str], hypotheses: Path, capsys:
     short = hypotheses.with_name("short")
     short.write_text("A\n", encoding="utf-8")
     assert main(["evaluate", *files, "--hyp", str(short)]) == 2
-    assert "1 translations cannot be compared with 20 references" in capsys.readouterr().err
+    assert f"{short} has 1 lines, but the test set has 20 pairs" in capsys.readouterr().err
     assert main(["evaluate", *files, "--hyp", str(hypotheses), "--against", str(short)]) == 2
-    assert "1 translations cannot be compared with 20 references" in capsys.readouterr().err
+    assert f"{short} has 1 lines, but the test set has 20 pairs" in capsys.readouterr().err
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_translated(
+    run_folder: Path,
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("dragoman.workflows.test_sets.measure", lambda *_, **__: pytest.fail("translated"))
+    assert main(["evaluate", str(run_folder), *files, "--quiet", "-o", str(tmp_path / "none" / "out")]) == 2
+    assert f"{tmp_path}/none/out: cannot be written: No such file or directory" in capsys.readouterr().err
 
 
 def page_of(folder: Path) -> tuple[str, dict]:

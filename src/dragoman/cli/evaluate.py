@@ -20,7 +20,7 @@ EXAMPLES = (
     "dragoman evaluate RUN test.tsv --report report --output test.hyp",
     "dragoman evaluate RUN test.de test.en.0 test.en.1 test.en.2",
     "dragoman evaluate RUN test.de test.en --against RUN2 --report report",
-    "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups --by rarity",
+    "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups",
 )
 
 REQUEST = "dragoman.requests.evaluation.EvaluationRequest"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ from dragoman.progress import Console
 from dragoman.requests.evaluation import EvaluationRequest
 from dragoman.runs.opening import Run, open_models
 from dragoman.text.display import columns
-from dragoman.text.lines import not_found, read_lines, shown_name, write_lines
+from dragoman.text.lines import not_found, read_lines, replace_output, shown_name
 from dragoman.workflows.evaluation import (
     MeasureOptions,
     bleu_preparation,
@@ -68,10 +69,12 @@ def evaluate_requested(request: EvaluationRequest) -> Iterator[str]:
     else:
         assert models is not None
         search = models.translator(request.searching.search).search
-        quality = measure(models.first, pairs, search=search, options=measuring, console=console)
-        system = evaluated_run(models.first, quality)
-    if request.output is not None:
-        write_lines(request.output, system.hypotheses)
+        output = nullcontext() if request.output is None else replace_output(request.output)
+        with output as file:  # opened first: nothing is translated for a name that cannot be written
+            quality = measure(models.first, pairs, search=search, options=measuring, console=console)
+            system = evaluated_run(models.first, quality)
+            if file is not None:
+                file.writelines(f"{line}\n" for line in system.hypotheses)
     others = [_other(name, pairs, measuring, request, console) for name in request.against]
     comparisons = _compare(system, others, pairs, measuring)
     yield _shown(system.evaluation, comparisons, as_json=request.json)
@@ -132,6 +135,8 @@ def _given(
 ) -> EvaluatedSystem:
     """The translations in a file."""
     hypotheses = list(read_lines(path))
+    if len(hypotheses) != len(pairs):
+        raise InputError(f"{shown_name(path)} has {len(hypotheses)} lines, but the test set has {len(pairs)} pairs")
     return EvaluatedSystem(path, hypotheses, measure_given(hypotheses, pairs, run, measuring, warn=warn), run)
 
 
