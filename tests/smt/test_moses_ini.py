@@ -5,8 +5,9 @@ import logging
 import pytest
 
 from dragoman.errors import InputError
+from dragoman.requests.smt import DISTORTION_LIMIT
 from dragoman.smt.features import FeatureNames, Features
-from dragoman.smt.moses_ini import extend_configuration, read_configuration, replace_weights, write_configuration
+from dragoman.smt.moses_ini import extend_configuration, read_configuration, replaced_weights, write_configuration
 
 from .conftest import CONFIGURATION
 
@@ -96,10 +97,12 @@ def test_a_section_without_effect_gives_a_warning(tmp_path, caplog):
 
 def test_weights_are_replaced_and_the_rest_stays(tmp_path):
     path = tmp_path / "moses.ini"
-    path.write_text(f"# mine\n{CONFIGURATION}\n[threads]\n4\n")
+    text = CONFIGURATION.replace("[weight]", "[weight] # not tuned yet").replace("limit]\n3", "limit]\n")
+    path.write_text(f"# mine\n{text}\n[threads]\n4\n")
     before = path.read_text().splitlines()
     weights = {name: tuple(2 * value for value in row) for name, row in read_configuration(path).weights.items()}
-    replace_weights(path, weights)
-    assert read_configuration(path).weights == weights
+    with replaced_weights(path) as write:
+        write(weights)
+    assert (read_configuration(path).weights, read_configuration(path).distortion_limit) == (weights, DISTORTION_LIMIT)
     after = path.read_text().splitlines()
     assert [line for line in after if "0= " not in line] == [line for line in before if "0= " not in line]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import numpy as np
 import pytest
 
@@ -258,12 +260,20 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_an_output_of_tuning_that_cannot_be_written_is_refused_before_any_round(folder, tmp_path, capsys):
-    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "-o", tmp_path / "none" / "w"]
-    assert main(["smt", "tune", str(folder / "system"), *map(str, needed)]) == 2
+def test_an_output_of_tuning_that_cannot_be_written_is_refused_before_any_round(folder, tmp_path, capsys, monkeypatch):
+    needed = ["--source", str(folder / "dev.de"), "--reference", str(folder / "dev.en")]
+    assert main(["smt", "tune", str(folder / "system"), *needed, "-o", str(tmp_path / "none" / "w")]) == 2
     assert (
         capsys.readouterr().err == f"dragoman: error: {tmp_path}/none/w: cannot be written: No such file or directory\n"
     )
+
+    def read_only(final):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("dragoman.text.lines.create_temporary_file", read_only)
+    assert main(["smt", "tune", str(folder / "system"), *needed]) == 2
+    ini = folder / "system" / "moses.ini"
+    assert capsys.readouterr().err == f"dragoman: error: {ini}: cannot be written: Read-only file system\n"
 
 
 def test_an_empty_line_has_a_list_of_one_empty_text(folder, tmp_path):

@@ -34,8 +34,9 @@ def test_the_format_is_that_of_moses(tmp_path):
 
 
 def test_weights_are_read_from_the_section_of_a_moses_ini(tmp_path):
-    ini = "[feature]\nKENLM name=LM0 order=3\n\n[weight]\n# tuned\nLM0= 0.5\nTM0= 1 2 3\n\n[threads]\n4\n"
+    ini = "[feature]\nKENLM name=LM0 order=3\n\n[weight] # old\n# tuned\nLM0= 0.5 # up\nTM0= 1 2 3\n\n[threads]\n4\n"
     assert read_weights(written(tmp_path, ini)) == {"LM0": (0.5,), "TM0": (1, 2, 3)}
+    assert read_weights(written(tmp_path, "Net#2= 1 # mine\n")) == {"Net#2": (1,)}
 
 
 def test_weights_follow_the_order_of_the_list_not_of_the_file():

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def read_configuration(system: str | Path) -> MosesConfiguration:
     described = Features(
         names, _whole(table, "num-features", TRANSLATION_SCORES, path), reordering=reordering is not None
     )
-    limits = {name: _limit(path, sections[name]) for name in ("distortion-limit", "ttable-limit") if name in sections}
+    limits = {name: _limit(path, sections[name]) for name in ("distortion-limit", "ttable-limit") if sections.get(name)}
     weights = read_weights(path)
     described.feature_weights(weights, str(path))  # raises an error if they do not match the features
     return MosesConfiguration(
@@ -157,7 +158,7 @@ def _whole(options: Mapping[str, str], key: str, default: int, path: Path) -> in
 
 def _limit(path: Path, lines: Sequence[_NumberedLine]) -> int:
     """The integer of a section."""
-    number, text = lines[0] if lines else (0, "nothing")
+    number, text = lines[0]
     try:
         return int(text)
     except ValueError:
@@ -187,15 +188,17 @@ def write_configuration(folder: Path, *, order: int, distortion_limit: int = DIS
     )
 
 
-def replace_weights(path: Path, weights: Weights) -> None:
-    """Replace the weights in a moses.ini and leave the rest unchanged.
+@contextmanager
+def replaced_weights(path: Path) -> Iterator[Callable[[Weights], None]]:
+    """A function that replaces the weights in a moses.ini and leaves the rest unchanged.
+
+    The file is opened first, so that tuning, which takes long, is not lost where it cannot be written.
 
     Raises:
         InputError: the file cannot be read or written.
     """
-    lines = _with_weights(read_lines(path), weights)
     with replace_file(path, edits=True) as file:
-        file.writelines(f"{line}\n" for line in lines)
+        yield lambda weights: file.writelines(f"{line}\n" for line in _with_weights(read_lines(path), weights))
 
 
 def extend_configuration(configuration: MosesConfiguration, folder: Path, added: Sequence[float]) -> None:
@@ -237,7 +240,7 @@ def _with_weights(old: Iterable[str], weights: Weights) -> list[str]:
         heading = line.strip().startswith("[")
         if inside and not heading:
             continue
-        inside = line.strip() == "[weight]"
+        inside = line.partition("#")[0].strip() == "[weight]"
         lines.append(line)
         if inside:
             lines.extend((*(format_weights(name, values) for name, values in weights.items()), ""))

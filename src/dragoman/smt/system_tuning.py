@@ -6,8 +6,6 @@ The weight of the unknown word penalty is fixed, as in Moses: which words the ta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +13,7 @@ import numpy as np
 from dragoman.errors import InputError
 from dragoman.progress import Console
 from dragoman.requests.smt import SystemTuningRequest
-from dragoman.smt.moses_ini import replace_weights
+from dragoman.smt.moses_ini import replaced_weights
 from dragoman.smt.system import PhraseSystem, SmtTranslation
 from dragoman.text.lines import read_lines, shown_name
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights, read_weights, weights_file
@@ -49,8 +47,7 @@ def tune_system(request: SystemTuningRequest) -> None:
     system = PhraseSystem.open(request.system)
     console = Console(quiet=request.general.quiet)
     ini = system.configuration.path
-    output = nullcontext(partial(replace_weights, ini)) if request.output is None else weights_file(request.output)
-    with output as write:
+    with replaced_weights(ini) if request.output is None else weights_file(request.output) as write:
         tuned = _tune(request, system, first or system.configuration.weights, sources, references, console)
         console.info(f"best: dev BLEU {tuned.bleu:.2f}")
         write(tuned.weights)

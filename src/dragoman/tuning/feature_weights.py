@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,19 +17,21 @@ from dragoman.text.lines import read_lines, replace_output, shown_name
 Weights = dict[str, tuple[float, ...]]
 """Weights of the values of each feature, in the order of the n-best lists."""
 
+_COMMENT = re.compile(r"(^|\s)#.*")  # the name of a feature may contain #
+
 
 def read_weights(path: str | Path) -> Weights:
-    """Read a file of `Name= w w` lines, or the section [weight] of a moses.ini.
+    """Read a file of `Name= w w` lines, or the section [weight] of a moses.ini; a comment begins with #.
 
     Raises:
         InputError: the file cannot be read, or a line has another form.
     """
-    lines = [(number, line.strip()) for number, line in enumerate(read_lines(path), 1)]
+    lines = [(number, _COMMENT.sub("", line).strip()) for number, line in enumerate(read_lines(path), 1)]
     if any(line == "[weight]" for _, line in lines):
         lines = list(_section(lines))
     weights: Weights = {}
     for number, line in lines:
-        if not line or line.startswith("#"):
+        if not line:
             continue
         name, equals, values = line.partition("=")
         name = name.strip()
