@@ -187,6 +187,14 @@ def test_monolingual_text_trains_the_language_model_and_limits_are_kept(folder, 
     assert "[distortion-limit]\n0\n" in (tmp_path / "system" / "moses.ini").read_text()
 
 
+def test_monolingual_text_is_read_before_words_are_aligned(folder, tmp_path, capsys):
+    words = ["--train", str(folder / "dev.de"), str(folder / "dev.en"), "--monolingual", str(tmp_path / "missing")]
+    assert main(["smt", "train", *words, "--out", str(tmp_path / "system")]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path}/missing: does not exist" in said
+    assert "aligning" not in said
+
+
 def test_tuning_is_reproducible_and_improves_bad_weights(folder, tmp_path, capsys):
     bad = tmp_path / "bad"
     weights = read_weights(folder / "system" / "moses.ini")

@@ -57,11 +57,12 @@ def train_system(request: SystemTrainingRequest) -> None:
     ]
     with new_folder(folder) as new:
         console.info(f"{len(pairs)} pairs")
+        # Before the alignment, which may take hours: it reads more files.
+        _write_language_model(new, [target for _, target in corpus], models, console)
         links = [list(pair.links or ()) for pair in pairs] if words.alignments else _align(corpus, words, console)
         write_links(new / ALIGNED, links)
         aligned = [(source, target, one) for (source, target), one in zip(corpus, links, strict=True)]
         _write_tables(new, aligned, models.max_phrase_length, console)
-        _write_language_model(new, [target for _, target in corpus], models, console)
         write_configuration(new, order=models.order, distortion_limit=models.distortion_limit)
 
 
