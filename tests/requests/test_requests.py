@@ -141,6 +141,7 @@ def test_the_command_line_gives_the_request_that_python_writes() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
+        ("rescore list --length --normalised", "--normalised requires --model, --reverse or --lm, not --length"),
         ("rerank list --mbr-size 5", "--mbr-size requires --mbr"),
         ("rerank list --mbr-scale 2", "--mbr-scale requires --mbr"),
         (
@@ -151,6 +152,7 @@ def test_the_command_line_gives_the_request_that_python_writes() -> None:
         ("smt train --train a b --alignments c --symmetrize union --out S", "--symmetrize has no effect with"),
         ("backtranslate RUN -o p.tsv --seed 5", "--seed requires --sample or --noise"),
         ("evaluate RUN a b --group 5", "--group requires --by source-groups, reference-groups or rarity"),
+        ("tree RUN --text a --search-again", "--search-again has no effect: the tree is that of the first search"),
         ("export RUN --out S --web --languages x1 de", "argument --languages: 'x1' is not a language code"),
     ],
 )

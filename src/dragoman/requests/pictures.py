@@ -96,6 +96,10 @@ class SearchTreeRequest(Request, kw_only=True):
     searching: Annotated[SearchOptions, doc(SEARCH_HEADING)] = SearchOptions()
     general: GENERAL = Compute()
 
+    rules: ClassVar = (
+        Rule(("search_again",), lambda _: True, "{option} has no effect: the tree is that of the first search"),
+    )
+
 
 class CurvesRequest(Request, kw_only=True):
     """The learning curves of several runs."""

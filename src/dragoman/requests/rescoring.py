@@ -100,6 +100,9 @@ FEATURE_RULES = (
         lacking("model", "reverse"),
         "{option} requires {model} or {reverse}; language models score the text of the list",
     ),
+    Rule(
+        ("normalised",), lacking("model", "reverse", "lm"), "{option} requires {model}, {reverse} or {lm}, not {length}"
+    ),
     Rule(("ensemble",), lambda values: len(values["model"]) < 2, "{option} requires several runs in {model}"),
 )
 

@@ -58,7 +58,11 @@ SAMPLING_RULES = (
         lacking("sample", "noise"),
         lambda values: "{option} requires {sample}" + (" or {noise}" if "noise" in values else ""),
     ),
-    Rule(("beam", "search_again"), given("sample"), "{option} has no effect with {sample}; leave one of them out"),
+    Rule(
+        ("beam", "finish", "diversity", "coverage_penalty", "search_again"),
+        given("sample"),
+        "{option} has no effect with {sample}; leave one of them out",
+    ),
 )
 
 UNKNOWN_RULES = (
