@@ -36,11 +36,12 @@ def test_a_curve_has_what_was_measured_as_a_number(along, places):
 
 
 @pytest.mark.parametrize("name", ["c.png", "c.svg", "c.PDF"])
-def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
+def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path, caplog):
     path = tmp_path / name
     runs = {"one <run>": records(50.0, 30.0), "other": records(40.0, 20.0, 15.0), "none": []}
     require_picture(path)
     draw_curves(path, runs, MEASUREMENTS["perplexity"], "updates")
+    assert caplog.messages == ["no line of none: perplexity is not in its log.jsonl"]
     written = path.read_bytes()
     draw_curves(path, runs, MEASUREMENTS["perplexity"], "updates")
     assert path.read_bytes() == written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from dragoman.report.fonts import warn_of_missing_letters
 from dragoman.report.pictures import FORMATS, LINE_STYLE, Lines, as_file, drawing, format_of, plot_lines
 from dragoman.requests.pictures import Along
 from dragoman.text.lines import replace_file
+
+log = logging.getLogger(__name__)
 
 Records = Sequence[Mapping[str, Any]]
 """Records as read by `training.log.read_log`: mappings with `kind`, `update`, `seconds` and the measurements."""
@@ -168,7 +171,7 @@ def require_picture(path: str | Path) -> None:
 
 
 def draw_curves(path: str | Path, runs: Mapping[str, Records], measurement: Measurement, along: Along) -> None:
-    """Draw a line for each run that has the measurement.
+    """Draw a line for each run that has the measurement; warns of the others.
 
     Raises:
         InputError: no run has the measurement, or the file cannot be written.
@@ -177,6 +180,9 @@ def draw_curves(path: str | Path, runs: Mapping[str, Records], measurement: Meas
     drawn = {name: line for name, line in lines.items() if line}
     if not drawn:
         raise InputError(f"no run has measured {measurement.key} in its log.jsonl; choose another --metric")
+    if len(drawn) < len(lines):
+        without = ", ".join(name for name in lines if name not in drawn)
+        log.warning("no line of %s: %s is not in its log.jsonl", without, measurement.key)
     kind = format_of(path)
     warn_of_missing_letters(drawn, pictures=kind != "svg", page=kind == "svg")
     with drawing({**LINE_STYLE, "font.size": 10}, "curves", list(drawn)):
