@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -137,7 +136,7 @@ def _write_table(path: str | Path, title: str, lines: Sequence[LabelledText], pr
     with replace_output(path) as file:
         file.write("x\ty\tgroup\ttext\n")
         for line, (x, y) in zip(lines, projection.coordinates, strict=True):
-            file.write(f"{x:.6g}\t{y:.6g}\t{line.group}\t{re.sub(chr(13), ' ', line.text)}\n")
+            file.write(f"{x:.6g}\t{y:.6g}\t{line.group}\t{line.text.replace(chr(13), ' ')}\n")
 
 
 _WRITERS = {".html": _write_page, ".svg": _write_picture, ".png": _write_picture, ".tsv": _write_table}

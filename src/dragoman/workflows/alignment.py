@@ -40,7 +40,7 @@ class Aligned(NamedTuple):
     weights: NDArray[np.float32] | None = None
     """[T, S] from model attention; None from a statistical aligner."""
     end: NDArray[np.float32] | None = None
-    """[S] the weights of EOS."""
+    """[T] the weights of EOS."""
 
 
 def align_corpus(request: AlignmentRequest) -> None:
