@@ -8,6 +8,7 @@ from sacrebleu.metrics.chrf import CHRF
 from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
 from dragoman.scoring.nbest import parse_entry
 from dragoman.tuning.pool import CHRF as CHRF_OBJECTIVE
+from dragoman.tuning.pool import read_references
 from dragoman.tuning.reranking import by_average, by_expectation, by_oracle, by_total, by_weights, rerank
 
 TEXTS = ["the cat sat", "the cat sat down", "a dog", "the cat sat down", "cats sit down here"]
@@ -48,6 +49,13 @@ def test_the_oracle_is_the_best_by_sentence_bleu():
     expected = [metric.sentence_score(text, references).score for text in TEXTS]
     np.testing.assert_allclose(by_oracle([references], "refs")(ENTRIES), expected)
     assert chosen(by_oracle([references], "refs")) == int(np.argmax(expected))
+
+
+def test_an_empty_reference_is_none_where_a_sentence_has_another(tmp_path):
+    paths = [tmp_path / "one", tmp_path / "two"]
+    for path, text in zip(paths, ("the cat sat down\n\n\n", " \na dog\n\n"), strict=True):
+        path.write_text(text)
+    assert read_references(paths) == [("the cat sat down",), ("a dog",), ("",)]
 
 
 def test_the_oracle_can_be_by_chrf():

@@ -165,6 +165,7 @@ def make_pool(
 def read_references(paths: Sequence[str | Path], metric: TuningMetric = BLEU) -> list[tuple[str, ...]]:
     """The references of each sentence, from one or several files with equal numbers of lines.
 
+    An empty line is none where the sentence has another: its length would be the closest to that of a short hypothesis.
     Warns where the metric counts words and the lines are not divided into words.
 
     Raises:
@@ -177,7 +178,7 @@ def read_references(paths: Sequence[str | Path], metric: TuningMetric = BLEU) ->
             raise InputError(f"{one} has {len(columns[0])} lines but {other} has {len(column)}")
     if metric is BLEU and is_unsegmented(line for column in columns for line in column):
         warn_of_lines_without_spaces("references", "BLEU", DIVIDE_INTO_WORDS)
-    return list(zip(*columns, strict=True))
+    return [tuple(line for line in lines if line.strip()) or lines[:1] for lines in zip(*columns, strict=True)]
 
 
 def require_shape(entry: NBestEntry, shape: Mapping[str, int], path: str) -> None:
