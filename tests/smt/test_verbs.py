@@ -247,7 +247,7 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
             "--alignments: 2 files for 1 of --train; give one for each",
         ),
         (["smt", "translate", "{1}/new"], "new: does not exist"),
-        (["smt", "translate", "{0}/system", "--feature-weights", "{1}/weights"], "weights: the list has no feature X"),
+        (["smt", "translate", "{0}/system", "--feature-weights", "{1}/weights"], "weights: there is no feature X here"),
         (["smt", "nbest", "{0}/system", "-i", "{1}/nowhere", "-o", "{1}/new"], "nowhere: does not exist"),
         (["smt", "tune", "{0}/system", "--source", "{0}/dev.de", "--reference", "{0}/train.en"], "has 20 lines but"),
         (["smt", "tune", "{0}/system", "--source", "{1}/empty", "--reference", "{1}/empty"], "empty: empty file"),

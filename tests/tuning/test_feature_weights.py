@@ -64,9 +64,9 @@ def test_files_without_weights_are_refused(tmp_path, text, said):
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ({"LM0": (1.0,)}, "w: no weight for the feature TM0 of the list"),
+        ({"LM0": (1.0,)}, "w: no weight for the feature TM0"),
         ({"LM0": (1.0,), "TM0": (1.0,)}, "w: 1 weights for the 3 values of the feature TM0"),
-        ({"LM0": (1.0,), "TM": (1.0,)}, "w: the list has no feature TM; it has LM0, TM0"),
+        ({"LM0": (1.0,), "TM": (1.0,)}, "w: there is no feature TM here, but LM0, TM0"),
     ],
 )
 def test_weights_that_do_not_fit_the_features_are_refused(weights, said):

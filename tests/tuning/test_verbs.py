@@ -140,13 +140,13 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
     ("words", "said"),
     [
         (["rerank", "LIST", "--average", "No"], "LIST: a hypothesis of sentence 0 has no feature No; it has LM, Net"),
-        (["rerank", "LIST", "--feature-weights", "W"], "W: no weight for the feature Net of the list"),
+        (["rerank", "LIST", "--feature-weights", "W"], "W: no weight for the feature Net"),
         (["rerank", "LIST", "--oracle", "W"], "W: sentence 2 (counted from 0) has no reference; there are 1 lines"),
         (["rerank", "LIST", "--sentences", "2"], "LIST: has more than 2 sentences (--sentences)"),
         (["rerank", "LIST", "--mbr", "--oracle", "W"], "--oracle and --mbr exclude each other; leave one of "),
-        (["tune", "LIST", "--reference", "W"], "LIST: sentence 2 (counted from 0) has no reference; W has 1 lines"),
+        (["tune", "LIST", "--reference", "W"], "LIST:3: sentence 2 (counted from 0) has no reference; W has 1 lines"),
         (["tune", "LIST", "--reference", "R", "W"], "R has 3 lines but W has 1"),
-        (["tune", "BAD", "--reference", "R"], "BAD: a hypothesis of sentence 0 has the features LM(1), others LM(1) "),
+        (["tune", "BAD", "--reference", "R"], "BAD:2: a hypothesis of sentence 0 has the features LM(1), others LM(1)"),
         (["tune", "EMPTY", "--reference", "R"], "EMPTY: no hypotheses in it"),
         (["tune", "LIST", "--reference", "R", "--test", "LIST"], "--test and --test-reference require each other"),
         (

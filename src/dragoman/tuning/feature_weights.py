@@ -88,10 +88,10 @@ def as_vector(
     """
     for name in weights:
         if name not in shape:
-            raise InputError(f"{origin}: the list has no feature {name}; it has {', '.join(shape) or 'none'}")
+            raise InputError(f"{origin}: there is no feature {name} here, but {', '.join(shape) or 'none'}")
     for name, size in shape.items():
         if name not in weights and lacking is None:
-            raise InputError(f"{origin}: no weight for the feature {name} of the list")
+            raise InputError(f"{origin}: no weight for the feature {name}")
         if name in weights and len(weights[name]) != size:
             raise InputError(f"{origin}: {len(weights[name])} weights for the {size} values of the feature {name}")
     default = 0.0 if lacking is None else lacking

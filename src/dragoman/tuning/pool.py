@@ -131,12 +131,12 @@ def read_pool(
     sentences: dict[int, dict[tuple[str, tuple[float, ...]], None]] = {}
     shape: dict[str, int] = {}
     for path in lists:
-        for entry in read_nbest(path):
-            shape = shape or shape_of(entry)
-            require_shape(entry, shape, shown_name(path))
+        for number, entry in enumerate(read_nbest(path), 1):
+            origin, shape = f"{shown_name(path)}:{number}", shape or shape_of(entry)
+            require_shape(entry, shape, origin)
             if entry.sentence >= len(expected):
                 raise InputError(
-                    f"{shown_name(path)}: sentence {entry.sentence} (counted from 0) has no reference; "
+                    f"{origin}: sentence {entry.sentence} (counted from 0) has no reference; "
                     f"{shown_name(references[0])} has {len(expected)} lines"
                 )
             values = tuple(value for group in entry.features.values() for value in group)
