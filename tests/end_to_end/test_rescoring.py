@@ -52,9 +52,10 @@ def test_several_models_reverse_ensemble_and_normalised(
     run = str(run_folder)
     plain, out, mean = tmp_path / "plain", tmp_path / "out", tmp_path / "mean"
     assert _rescore(n_best, corpus, run_folder, plain) == 0
-    # The same run as the other direction: what it makes of lower case as target is a number like any other.
-    assert _rescore(n_best, corpus, run_folder, out, "--model", run, run, "--reverse", run, "--feature", "Net") == 0
-    assert _rescore(n_best, corpus, run_folder, mean, "--model", run, run, "--ensemble", "--normalised") == 0
+    # A second --model adds a run. The same run as the other direction: what it makes of lower case as target is a
+    # number like any other.
+    assert _rescore(n_best, corpus, run_folder, out, "--model", run, "--reverse", run, "--feature", "Net") == 0
+    assert _rescore(n_best, corpus, run_folder, mean, "--model", run, "--ensemble", "--normalised") == 0
     sources = list(read_lines(corpus.test[0]))
     scorer = open_run(run_folder).scorer()
     for one, several, ensemble in zip(*map(read_nbest, (plain, out, mean)), strict=True):
