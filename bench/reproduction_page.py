@@ -61,6 +61,8 @@ OWN_SENTENCES = (
 )
 NOT_RUN = "not run yet"
 NOT_DECIDED = "not decided"
+MOST_SEEDS = 100
+"""Nobody trains more than these, so that their number is not told."""
 VERDICT = 4
 """The column of the verdict in a row of a main claim."""
 
@@ -364,7 +366,7 @@ def verdict_of(tested: Sequence[Mapping[str, Any] | None]) -> str:
     ]
     if None in needed:
         return f"{NOT_DECIDED}: the test sentences are too few"
-    return f"{NOT_DECIDED}: {max(needed):,} seeds would"
+    return f"{NOT_DECIDED}: {max(needed) if max(needed) <= MOST_SEEDS else f'more than {MOST_SEEDS}'} seeds would"
 
 
 def size_of(tested: Iterable[Mapping[str, Any] | None]) -> str:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dragoman.errors import ConfigError
-from dragoman.reproduction.decisions import METRICS
+from dragoman.reproduction.decisions import METRICS, Verdict
 from dragoman.reproduction.experiment import load_experiment
 from dragoman.reproduction.page import effect_text, rows_not_run, scores_table
 
@@ -185,6 +185,13 @@ def test_every_claim_that_does_not_hold_is_explained(program: ModuleType) -> Non
         if claim["verdict"] == "does not hold"
     ]
     assert sorted(explained) == sorted(refuted)
+
+
+def test_more_seeds_than_anybody_trains_are_not_counted(program: ModuleType) -> None:
+    for needed, told in ((23, "23"), (844, "more than 100")):
+        comparison = {"values": [0.1] * 3, "verdict": str(Verdict.NOT_DECIDED), "seeds that would decide": needed}
+        claim = {"verdict": str(Verdict.NOT_DECIDED), "comparisons": [comparison]}
+        assert program.verdict_of([claim]) == f"not decided: {told} seeds would"
 
 
 def test_a_row_that_was_not_run_is_no_row_that_failed() -> None:
