@@ -366,7 +366,8 @@ def verdict_of(tested: Sequence[Mapping[str, Any] | None]) -> str:
     ]
     if None in needed:
         return f"{NOT_DECIDED}: the test sentences are too few"
-    return f"{NOT_DECIDED}: {max(needed) if max(needed) <= MOST_SEEDS else f'more than {MOST_SEEDS}'} seeds would"
+    seeds = str(max(needed)) if max(needed) <= MOST_SEEDS else f"more than {MOST_SEEDS}"
+    return f"{NOT_DECIDED}: {seeds} seeds would"
 
 
 def size_of(tested: Iterable[Mapping[str, Any] | None]) -> str:
