@@ -178,9 +178,9 @@ def beam_search(
     `on_step` is called with the beam before each step, and with what the engine returned.
 
     Raises:
-        ConfigError: the beam does not fit into the memory of the machine.
+        ConfigError: the beam does not fit into the memory of the machine; a coverage penalty with a model without
+            attention.
         RunError: the model's log-probabilities are NaN.
-        ConfigError: a coverage penalty with a model without attention.
     """
     require_rows(config.beam, engine.vocabulary_size, "a beam")
     assert 1 <= n_best <= config.beam, f"n_best {n_best} must be from 1 to the beam, {config.beam}"
