@@ -495,6 +495,13 @@ def test_models_are_loaded_when_asked_for_and_dropped_beyond_the_budget(light: P
     _in_loop(_models(*folders, budget=2 * size), steps)
 
 
+def test_the_device_is_that_of_run_folders(light: Path) -> None:
+    async def steps(models: Models) -> None:
+        assert (await models.get(LanguagePair("de", "en"))).translator.translate("ab").text == "AB"
+
+    _in_loop(_models(f"de:en={light}", device="cuda"), steps)
+
+
 def test_new_weights_are_taken_up_and_damaged_ones_are_not(light: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(light, tmp_path / "served"))
     pair = LanguagePair("de", "en")

@@ -324,7 +324,10 @@ class Models:
 
     def _open(self, folder: ServedFolder) -> LoadedModel:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later
-        run = open_run(folder.path, device=self._device, threads=1 if is_export(folder.path) else self._threads)
+        exported = is_export(folder.path)  # it runs on the CPU, and each thread of the server uses it by itself
+        run = open_run(
+            folder.path, device="cpu" if exported else self._device, threads=1 if exported else self._threads
+        )
         lane = Lane(self._threads if isinstance(run.engine, ConcurrentEngine) else 1)
         memory = self._memories.get(folder.pair)
         translator = _remembering(run, memory)
