@@ -109,6 +109,8 @@ def open_run(
 ) -> Run:
     """Open a run folder or an exported folder for translating and scoring.
 
+    In a block of `reading_corpora` without languages, those of the first run put the two sides of pairs into order.
+
     Args:
         path: the folder.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
