@@ -133,6 +133,8 @@ def test_pages_keep_their_elements() -> None:
         ("<select><option translate=no>a<option>b</select>c", "<select><option translate=no>a<option>B</select>C"),
         # code and numbers
         ("nimm <code>a(x)</code>, dann <kbd>b</kbd>", "NIMM <code>a(x)</code>, DANN <kbd>b</kbd>"),
+        ("nimm <kbd>Strg</kbd>+<kbd>C</kbd> da", "NIMM <kbd>Strg</kbd>+<kbd>C</kbd> DA"),
+        ('die Note<a href="#1">1</a>.', 'DIE NOTE<a href="#1">1</a>.'),
         ("<pre>a <b>b</b></pre>c<textarea>d</textarea>", "<pre>a <b>b</b></pre>C<textarea>d</textarea>"),
         ("<td>2018<td>1.234,50<td>15 %<td>03.05.2020<td>a", "<td>2018<td>1.234,50<td>15 %<td>03.05.2020<td>A"),
         ("mit <code>&lt;</code>, <code>&gt;</code> und", "MIT <code>&lt;</code>, <code>&gt;</code> UND"),

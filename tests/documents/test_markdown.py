@@ -117,6 +117,26 @@ def test_footnotes_tags_and_attributes_stay_in_their_places(given: str, expected
     assert [line for line in found.splitlines() if line.startswith("[^")] == kept
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> Ein Hund  \n> \\# Kopf  \n> 1\\. eins",
+        "- Ein Hund\\\n  \\>kein Zitat",
+        "!!! note\n    Ein Hund  \n    ein Mann",
+        "Ein Hund\\\r\nein Mann",
+        "\\~\\~\\~ Hund\n\nein \\~\\~Hund\\~\\~",
+        "Hier\\![ein Hund](u)",
+        r"Ein $\{1,2\}$ und $a*b*c$ und $x^*_{i} + y^*_{i}$ und $$\|x\|_2$$ und $[a](b)$",
+        r"Ein \$Hund\$ kostet $5-$6",
+        '{{ a_b | c: "*x*" }} und {% link _a/b_.md %} Hund',
+    ],
+)
+def test_escapes_formulas_and_hard_line_breaks_stay(text: str) -> None:
+    assert translated(".md", text.encode(), same).decode() == text
+    found = translated(".md", text.encode())
+    assert translated(".md", found) == found
+
+
 def test_emphasis_and_references_are_written_as_they_were() -> None:
     text = "ein _Hund_ __und__ [Katze][] und [`code`] oder [das _Haus_][r] ![Bild][Katze]\n\n"
     text += "[r]: /r\n[Katze]: /k\n[`code`]: /c\n"

@@ -173,6 +173,13 @@ def test_a_spreadsheet_keeps_formulas_names_and_headers_of_tables() -> None:
     rows = [["Umsatz", "Name"], [12.5, "ein Hund"], ["=SUM(A2:A2)", "zwei\nZeilen"], [None, "ein Hund"]]
     for row in rows:
         sheet.append(row)
+    rows = [["Preis\nin Euro"], [None], ["ein_x000D_\nHund_x000D_da"]]
+    for number, [text] in enumerate(rows, 1):
+        sheet.cell(number, 5, text)
+    header = Table(displayName="u", ref="E1:E2")
+    header._initialise_columns()
+    header.tableColumns[0].name = "Preis_x000a_in Euro"
+    sheet.add_table(header)
     sheet["C1"] = CellRichText("ein ", TextBlock(InlineFont(b=True), "fetter"), " Hund")
     sheet.add_table(Table(displayName="t", ref="A1:B4"))
     content = io.BytesIO()
@@ -183,6 +190,7 @@ def test_a_spreadsheet_keeps_formulas_names_and_headers_of_tables() -> None:
     ]  # fmt: skip
     assert str(found["C1"].value) == "EIN FETTER HUND"
     assert found["C1"].value[1].font.b
+    assert [found.cell(number, 5).value for number in (1, 3)] == ["Preis\nin Euro", "EIN_x000D_\nHUND_x000D_DA"]
 
 
 def test_shared_strings_keep_their_formatting() -> None:

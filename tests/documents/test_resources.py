@@ -79,6 +79,21 @@ def test_tabs_stay_between_the_words_of_a_menu_and_their_keys() -> None:
         assert translated(kind, before.encode()).decode() == expected
 
 
+def test_carriage_returns_stay() -> None:
+    for kind, before, expected in (
+        (".properties", "a=ein\\r\\nHund\\rda\n", "a=EIN\\r\\nHUND\\rDA\n"),
+        (".strings", '"a" = "ein\\r\\nHund\\rda";', '"a" = "EIN\\r\\nHUND\\rDA";'),
+        (".json", '{"a": "ein\\r\\nHund\\rda"}', '{"a": "EIN\\r\\nHUND\\rDA"}'),
+    ):
+        assert translated(kind, before.encode()).decode() == expected
+
+
+def test_choices_of_java_stay() -> None:
+    before = b"a={0,choice,0#keine Hunde|1#ein Hund}\n"
+    document = open_document(".properties", before, Languages("de", "en"))
+    assert (document.texts, document.untranslated) == ([], ["line 1"])
+
+
 def test_comments_and_objects_of_resx_stay() -> None:
     before = (
         '<root>\n<!-- <data name="x"><value>ein Hund</value><comment>Katze</comment></data> -->\n'
@@ -121,6 +136,21 @@ def test_strings_of_android_are_translated() -> None:
     expected = expected.replace("ein <i>Mann", "EIN <i>MANN").replace("; ist", "; IST")
     assert translated("strings.xml", before.encode()).decode() == expected
     assert "l\\'eau" in translated("strings.xml", before.encode(), lambda text: "l'eau").decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (r"ein Hund\u2026 gr\u00fcn \u003c ist\u0027s", r"EIN HUND… GRÜN &lt; IST\'S"),
+        (r"\u0022ein\u0022 Hund", r"\"EIN\" HUND"),
+        (r"\u0020ein\tHund \ud83d\ude00 da", r"\u0020EIN\tHUND \ud83d\ude00 DA"),
+        ("<![CDATA[Hund & Mann < da]]>", "<![CDATA[HUND & MANN < DA]]>"),
+        ("<![CDATA[<b>Hund</b> &amp; Mann]]>", "<![CDATA[<b>HUND</b> &amp; MANN]]>"),
+    ],
+)
+def test_escaped_characters_of_android_stay(before: str, expected: str) -> None:
+    file = '<resources><string name="a">{}</string></resources>'
+    assert translated("strings.xml", file.format(before).encode()).decode() == file.format(expected)
 
 
 def test_lists_and_escaped_marks_of_android_are_translated() -> None:

@@ -114,10 +114,10 @@ def line_places(text: str, starts: Iterable[int]) -> list[str]:
     return places
 
 
-CASES = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
+CASES = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal|choice)\s*,")
 """Begins a message of ICU with cases, whose keywords are no words: such texts stay as they are."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_BREAKS = {"\n": "<br data-line>", "\t": "<br data-tab>"}
+_BREAKS = {"\n": "<br data-line>", "\r": "<br data-return>", "\t": "<br data-tab>"}
 """What stands for line breaks and tabs, which divide a text: in menus, keys stand behind a tab."""
 
 

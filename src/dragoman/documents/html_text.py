@@ -39,6 +39,8 @@ CODE = frozenset(("code", "kbd", "listing", "pre", "samp", "textarea", "tt", "va
 INDICES = {"sub": 12, "sup": 12, "rp": 100, "rt": 100}
 """The most characters with which such an element belongs to the word before it, as in m<sup>2</sup>, and is no part of
 the sentence."""
+_NOTE = re.compile(r"[(\[]?(?:\d{1,3}|\*{1,3})[)\]]?")
+"""What a link to a note shows behind a word or sign."""
 _BLOCKS_IN_P = (
     "address article aside blockquote details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
     "h6 header hgroup hr main menu nav ol p pre search section table ul"
@@ -407,7 +409,11 @@ class _Reader:
         if self._xml is not None:
             return False
         own = self._characters[element.start :]
-        if not all(one in _MARKS or unicodedata.category(one) in ("So", "Sm", "Mn", "Cf") for one in own):
+        before = self._characters[element.start - 1 : element.start]
+        is_note = name == "a" and _NOTE.fullmatch("".join(own)) and before and not before[0].isspace()
+        if not is_note and not all(
+            one in _MARKS or unicodedata.category(one) in ("So", "Sm", "Mn", "Cf") for one in own
+        ):
             if element.end - element.start > INDICES.get(name, -1):
                 return False
             if name in ("sub", "sup") and " " in self._characters[element.start :]:
@@ -450,6 +456,7 @@ class _Reader:
         if len(self._text.elements) > MAX_ELEMENTS:
             self._document.parts += _separated(self._text)
             self._text = Text()
+        _join_kept(self._text)
         _empty_kept(self._text)
         _join_nested(self._text)
         _join_marks(self._text)
@@ -511,6 +518,27 @@ def _join_marks(text: Text) -> None:
         removed.append((start, end))
     text.elements = elements
     _remove(text, removed)
+
+
+def _join_kept(text: Text) -> None:
+    """Join untranslated elements that only signs divide, as in <kbd>Ctrl</kbd>+<kbd>C</kbd>; the signs stay, too."""
+    joined: list[Element] = []
+    for element in text.elements:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.kept
+            and element.kept
+            and last.start < last.end
+            and element.start < element.end
+            and element.order == last.order + 1
+            and not any(one.isalnum() or one.isspace() for one in text.text[last.end : element.start])
+        ):
+            kept = "".join([last.kept, *text.raw[last.end : element.start], element.kept])
+            joined[-1] = Element(last.start, element.end, kept, element.order, kept=kept)
+        else:
+            joined.append(element)
+    text.elements = joined
 
 
 def _empty_kept(text: Text) -> None:

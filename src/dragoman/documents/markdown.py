@@ -17,21 +17,24 @@ from dragoman.text.raw_lines import has_letter
 from dragoman.text.sentences import Span
 
 if TYPE_CHECKING:
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 _FRONT = re.compile(
     r"\A(?:---[ \t]*\r?\n.*?^(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?^\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_KEPT = re.compile(
-    r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\$\S(?:[^$\n]*[^$\s])?\$|\{[%{].*?[%}]\}|\{(?::|[#.][\w-])[^{}]*\}"
-)
-"""Footnotes, boxes of tasks, formulas, what templates fill in, and attributes such as the {#name} of a heading."""
+_KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\{(?::|[#.][\w-])[^{}]*\}")
+"""Footnotes, boxes of tasks, and attributes such as the {#name} of a heading."""
+_FORMULA_IN_TEXT = re.compile(r"(\${1,2})(?=\S)(?:\\.|[^$\\\n])+(?<!\s)\1(?!\d)")
+_RAW = re.compile(rf"{_FORMULA_IN_TEXT.pattern}|\{{[%{{].*?[%}}]\}}")
+"""Formulas, and what templates fill in: signs of Markdown mean nothing there."""
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _HTML_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
-_BLOCK = re.compile(r"(?P<number>\d*)(?=(?:[-+#>=]|#{2,6}|(?<=\d)[.)])(?:\s|$))")
+_SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|(?<=~)~")
+_BLOCK = re.compile(r"(?P<number>\d*)(?=>|(?:[-=]+|\+|#{1,6}|(?<=\d)[.)])(?:\s|$))")
 """What would begin a block at the beginning of a line."""
+_HARD_BREAK = "\\\n"
 _PAIRS = ("em_open", "strong_open", "s_open")
 _REFERENCE = re.compile(r"\[(?P<text>[^\[\]]*)\](?:\[(?P<label>[^\[\]]*)\])?")
 """A link or picture by reference: [text][label], [label][] or [label]."""
@@ -79,6 +82,8 @@ class _Block(NamedTuple):
     inline: Inline
     in_table: bool
     in_paragraph: bool
+    hard_break: str
+    """A hard line break as it is written here, with what a quotation or an item has in front of the next line."""
 
     @property
     def markup(self) -> str:
@@ -185,6 +190,7 @@ def _texts(text: str) -> tuple[list[_TextBlock], list[int]]:
     body = front.end() if front else 0
     lines = [(body + one.start(), body + one.end()) for one in _LINE.finditer(text[body:])]
     parser = MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"])
+    parser.inline.ruler.before("escape", "raw", _raw)
     for normalize in ("normalizeLink", "normalizeLinkText"):  # addresses stay as they are
         setattr(parser, normalize, lambda url: url)
     blocks: list[_TextBlock] = []
@@ -207,12 +213,25 @@ def _texts(text: str) -> tuple[list[_TextBlock], list[int]]:
         spans = _located(text, own, content.replace("|", "\\|") if in_table else content)
         if spans is None:
             lost.append(own[0][0])
-        elif inline is None:
-            prefix = "" if len(spans) == 1 else text[spans[0][1] : spans[1][0]]
-            blocks.append(_Html(spans[0][0], spans[-1][1], content, prefix))
+            continue
+        between = "" if len(spans) == 1 else text[spans[0][1] : spans[1][0]]
+        if inline is None:
+            blocks.append(_Html(spans[0][0], spans[-1][1], content, between))
         else:
-            blocks.append(_Block(spans[0][0], spans[-1][1], inline, in_table, in_paragraph))
+            hard_break = ("\\" if _HARD_BREAK in content else "  ") + (between or "\n")
+            blocks.append(_Block(spans[0][0], spans[-1][1], inline, in_table, in_paragraph, hard_break))
     return blocks, sorted(lost)
+
+
+def _raw(state: StateInline, silent: bool) -> bool:
+    """A rule of markdown-it for what `_RAW` finds."""
+    found = _RAW.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        state.push("html_inline", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
 
 
 def _located(text: str, lines: list[Span], content: str) -> list[Span] | None:
@@ -262,7 +281,7 @@ def _inline(token: Token) -> Inline:
         elif child.type == "softbreak":
             inline.text(" ")
         elif child.type == "hardbreak":
-            inline.divide("\\\n")
+            inline.divide(_HARD_BREAK)
         elif child.type == "html_code":
             inline.leaf(child.content, child.info)
         elif _HTML_BREAK.fullmatch(child.content):
@@ -395,7 +414,8 @@ def _add_text(inline: Inline, text: str) -> None:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda sign: "&amp;" if sign[0] == "&" else f"\\{sign[0]}", text)
+    text = _SPECIAL.sub(lambda sign: "&amp;" if sign[0] == "&" else f"\\{sign[0]}", text)
+    return _FORMULA_IN_TEXT.sub(lambda formula: formula[0].replace("$", "\\$"), text)
 
 
 def _written(block: _Block, translated: str) -> str:
@@ -409,6 +429,8 @@ def _written(block: _Block, translated: str) -> str:
         elif kind == "leaf":
             result.append(payload)
         elif kind == "open":
+            if payload[0] == "[" and result and result[-1].endswith("!"):  # which would make it a picture
+                result[-1] = f"{result[-1][:-1]}\\!"
             result.append(payload[0])
             starts.append(len(result))
         else:
@@ -426,5 +448,12 @@ def _written(block: _Block, translated: str) -> str:
     text = "".join(result)
     if block.in_table:
         return re.sub(r"(?<!\\)\|", r"\\|", text)
-    begun = _BLOCK.match(text) if block.in_paragraph else None
-    return text if begun is None else f"{begun['number']}\\{text[begun.end() :]}"
+    first, *others = text.split(_HARD_BREAK)
+    lines = [_without_block(first) if block.in_paragraph else first, *map(_without_block, others)]
+    return block.hard_break.join(lines)
+
+
+def _without_block(line: str) -> str:
+    """A line of text in which no block begins."""
+    begun = _BLOCK.match(line)
+    return line if begun is None else f"{begun['number']}\\{line[begun.end() :]}"

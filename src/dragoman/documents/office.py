@@ -33,6 +33,8 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _PROPERTIES = "docProps/core.xml"
 _FORMATTED = re.compile(r"(html)?(source)?code|(html)?preformatted(text)?|macrotext", re.IGNORECASE)
 """Names of styles of code."""
+_CELL_BREAK = re.compile(r"((?:_x000[Dd]_)?\n|_x000[Dd]_)")
+"""A line break in a cell; Excel writes a carriage return as _x000D_."""
 _TRACKED = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
 _TRANSLATED_FIELDS = ("HYPERLINK", "TOC")
 
@@ -112,7 +114,7 @@ def read_spreadsheet(content: bytes, languages: Languages) -> Document:
     archive = Archive(content, "a spreadsheet")
     archive.xml("xl/workbook.xml", ["workbook"])
     headers = {
-        str(column.get("name"))
+        _without_escapes(str(column.get("name")))
         for name in archive.names
         if re.fullmatch(r"xl/(tables/\w+|pivotCache/pivotCacheDefinition\d*)\.xml", name)
         for column in archive.xml(name).iter(f"{_S}tableColumn", f"{_S}cacheField")
@@ -155,7 +157,7 @@ def _document(
             roots[name] = archive.xml(name)
             for number, element in enumerate(roots[name].iter(*by_name), 1):
                 paragraph = _Paragraph(element, by_name[element.tag])
-                if paragraph.inline.has_words and paragraph.plain not in kept:
+                if paragraph.inline.has_words and _without_escapes(paragraph.plain) not in kept:
                     paragraphs.append((name, paragraph.write, paragraph.inline.markup))
                     cell = element.getparent().get("r") if element.tag == _INLINE_CELL.paragraph else None
                     location = f"{name}, cell {cell}" if cell else f"{name}, paragraph {number}"
@@ -177,6 +179,11 @@ def _document(
 
     is_tracked = any(True for root in roots.values() for _ in root.iter(*_TRACKED))
     return Document([markup for _, _, markup in paragraphs], texts_alone(write), places, is_tracked=is_tracked)
+
+
+def _without_escapes(text: str) -> str:
+    """A text of a spreadsheet without the escapes of Excel: the header of a table has _x000a_ for a line break."""
+    return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda escape: chr(int(escape[1], 16)), text)
 
 
 def _in_order(name: str) -> tuple[str, ...]:
@@ -295,12 +302,10 @@ class _Paragraph:
 
     def _text(self, text: str, properties: Element | None, *, in_run: bool) -> Iterator[_Atom]:
         """A text; in cells, line breaks divide it."""
-        lines = text.split("\n") if self._dialect in (_CELL, _INLINE_CELL) else [text]
+        lines = _CELL_BREAK.split(text) if self._dialect in (_CELL, _INLINE_CELL) else [text]
         for number, line in enumerate(lines):
-            if number:
-                yield _Atom("break", None, properties, in_run)
             if line:
-                yield _Atom("text", None, properties, in_run, line)
+                yield _Atom("break" if number % 2 else "text", None, properties, in_run, line)
 
     def _build(self, atoms: list[_Atom]) -> None:
         """Add atoms to the inline text; runs that look alike are one."""
@@ -479,7 +484,7 @@ class _Writer:
                 self._parents.pop()
                 self._run = None
             elif atom.element is None:
-                self._text("\n", atom.properties)
+                self._text(atom.text, atom.properties)
             else:
                 one = copy.deepcopy(atom.element) if id(atom.element) in self._used else atom.element
                 self._used.add(id(atom.element))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from xml.parsers import expat
 import yaml
 
 from dragoman.documents.document import CASES, Document, Languages, as_html, as_text, decoded, line_places, texts_alone
+from dragoman.documents.html_text import unescaped
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
 
@@ -46,6 +48,8 @@ _RESX_NO_TEXT = re.compile(r"""\b(?:type|mimetype)\s*=|\bname\s*=\s*["'](?:&gt;|
 """Attributes of objects, and of the notes of a designer of forms."""
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][\w.-]*);")
 """An entity that the file declares."""
+_ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ANDROID_ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<sign>.))", re.DOTALL)
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?P<value>(?:(?!\]\]>).)*)\]\]>\s*", re.DOTALL)
 """A value that is one CDATA section."""
 
@@ -126,7 +130,7 @@ def read_properties(content: bytes, languages: Languages) -> Document:
     escaped = content.isascii() or encoding == "latin-1"
 
     def written(value: str) -> str:
-        value = re.sub(r"[\\\n\t]|\A ", lambda one: {"\n": "\\n", "\t": "\\t"}.get(one[0], f"\\{one[0]}"), value)
+        value = re.sub(r"[\\\n\r\t]|\A ", lambda one: _ESCAPED.get(one[0], f"\\{one[0]}"), value)
         if not escaped:
             return value
         units = value.encode("utf-16-be")
@@ -146,7 +150,7 @@ def read_apple_strings(content: bytes, languages: Languages) -> Document:
     text, encoding = decoded(content)
 
     def written(value: str) -> str:
-        return re.sub(r'[\\"\n]', lambda one: "\\n" if one[0] == "\n" else f"\\{one[0]}", value)
+        return re.sub(r'[\\"\n\r]', lambda one: _ESCAPED.get(one[0], f"\\{one[0]}"), value)
 
     values = (
         _plain(*match.span("value"), _unescaped(match["value"]), written)
@@ -192,17 +196,20 @@ def read_android_strings(content: bytes, languages: Languages) -> Document:
         if section is not None:
             start, end, raw = (start + section.start("value"), start + section.end("value"), section["value"])
         # Quotation marks around a value keep its spaces; others are escaped.
-        quotes = "['\"]" if '\\"' in raw and not raw.startswith('"') else "'"
-        markup = re.sub(r"\\(['\"@?])", r"\1", raw).replace("\\n", "<br data-line>")
+        quotes = "['\"]" if re.search(r'\\(?:"|u0022)', raw) and not raw.startswith('"') else "'"
+        markup = _ANDROID_ESCAPE.sub(_shown_escape, raw)
         if section is None:
             markup = _ENTITY.sub(r"<span data-entity translate=no>\1</span>", markup)
 
         def written(translated: str) -> str:
             translated = re.sub(r"<span data-entity translate=no>([^<]*)</span>", r"&\1;", translated)
-            result = re.sub(
-                rf"(?<!\\){quotes}(?![^<]*>)|\A[@?]", r"\\\g<0>", translated.replace("<br data-line>", "\\n")
-            )
-            return result if section is None else _section(result)
+            translated = translated.replace("<br data-line>", "\\n").replace("<br data-tab>", "\\t")
+            translated = re.sub(r"<br data-code=(\w+)>", r"\\u\1", translated)
+            result = re.sub(rf"(?<!\\){quotes}(?![^<]*>)|\A[@?]", r"\\\g<0>", translated)
+            if section is None:
+                return result
+            # Without an entity in it, a section is text as it is shown, in which & stands for itself.
+            return _section(result if unescaped(raw) != raw else unescaped(result))
 
         return _Value(start, end, markup, written)
 
@@ -212,6 +219,17 @@ def read_android_strings(content: bytes, languages: Languages) -> Document:
         if match["value"] and not re.search(_STAYS, match["attributes"])
     ]
     return _document(text, encoding, *_readable(rows, value, "<!"))
+
+
+def _shown_escape(escape: re.Match[str]) -> str:
+    """A character that a value of Android escapes, as HTML; characters that text cannot show divide it and stay."""
+    code, sign = escape["code"], escape["sign"]
+    if code is None:
+        return {"n": "<br data-line>", "t": "<br data-tab>"}.get(sign, sign if sign in "'\"@?" else escape[0])
+    character = chr(int(code, 16))
+    if character in " \\" or unicodedata.category(character) in ("Cc", "Cs"):
+        return f"<br data-code={code}>"
+    return html.escape(character, quote=False)
 
 
 def _decoded_xml(content: bytes) -> tuple[str, str]:
