@@ -68,6 +68,12 @@ def test_a_catalogue_gets_fuzzy_translations() -> None:
         translated(".po", b"msgid 1\nxx")
 
 
+def test_lines_of_a_catalogue_may_be_indented() -> None:
+    before = '  msgid "ein Hund"\n  msgstr ""\n  ""\n\nmsgid "Mann"\nmsgstr ""\n'
+    expected = '#, fuzzy\n  msgid "ein Hund"\nmsgstr "EIN HUND"\n\n#, fuzzy\nmsgid "Mann"\nmsgstr "MANN"\n'
+    assert translated(".po", before.encode()).decode() == expected
+
+
 def test_a_catalogue_in_the_encoding_that_it_names() -> None:
     pytest.importorskip("polib", reason="needs polib")
     text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=EUC-KR\\n"\n\n#: 파일\nmsgid "dog"\nmsgstr ""\n'

@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.documents.document import Languages
 from dragoman.documents.files import open_document
+from dragoman.documents.html_text import Markup
 from tests.documents.translators import part, reversed_words, same, translated, with_parts
 
 pytest.importorskip("lxml", reason="needs lxml")
@@ -153,6 +154,16 @@ def test_all_parts_of_a_word_file_with_text_are_translated() -> None:
     assert read.core_properties.title == "DER TITEL"
     assert "EINE NOTE." in part(found, "word/footnotes.xml")
     assert part(found, "word/styles.xml") == part(before, "word/styles.xml")
+
+
+def test_raised_and_lowered_text_stays_at_its_word() -> None:
+    raised = '<w:vertAlign w:val="superscript"/>'
+    body = f"<w:p>{_run('ein Hund')}{_run('1', raised)}{_run(' auf 5 m')}{_run('2', raised)}{_run(' Land.')}</w:p>"
+    found = part(translated(".docx", _with_body(body)), DOCUMENT)
+    assert re.findall(r"<w:vertAlign[^>]*/></w:rPr><w:t[^>]*>([^<]*)", found) == ["1", "2"]
+    assert "".join(re.findall(r"<w:t[^>]*>([^<]*)", found)) == "EIN HUND1 AUF 5 M2 LAND."
+    [text] = open_document(".docx", _with_body(body), Languages()).texts
+    assert Markup(text).texts[0].text == "ein Hund auf 5 m Land."
 
 
 def test_code_and_numbers_are_not_translated() -> None:

@@ -11,7 +11,7 @@ import pytest
 from dragoman.documents.document import Languages
 from dragoman.documents.files import open_document
 from dragoman.errors import InputError
-from tests.documents.translators import part, reversed_words, same, translated, with_parts
+from tests.documents.translators import part, reversed_words, same, translated, upper, with_parts
 
 pytest.importorskip("lxml", reason="needs lxml")
 
@@ -93,6 +93,14 @@ def test_elements_of_a_paragraph_stay_in_their_places() -> None:
     assert found == expected.replace(whole, "<text:p>ZERSCHNITTEN</text:p>")
     found = _body(translated(".odt", _content(body.partition("<text:tab/>")[0] + "</text:p>", styles), reversed_words))
     assert '<text:span text:style-name="T1">Hund</text:span>' in found
+
+
+def test_raised_and_lowered_text_stays_at_its_word() -> None:
+    styles = '<style:style style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    raised = '<text:span text:style-name="T1">{}</text:span>'.format
+    before = f"<text:p>Hund{raised(1)} auf H{raised(2)}O.</text:p>"
+    found = _body(translated(".odt", _content(before, styles), upper))
+    assert found == before.replace("Hund", "HUND").replace("auf", "AUF")
 
 
 def test_formulas_comments_deletions_and_code_stay() -> None:

@@ -201,7 +201,7 @@ def _with_translation(lines: list[str], translation: str | dict[int, str]) -> li
     else:
         new.msgid_plural, new.msgstr_plural = "a", translation
     first = last = _head(lines)
-    while last < len(lines) and (_is_translation(lines[last]) or lines[last].startswith('"')):
+    while last < len(lines) and (_is_translation(lines[last]) or lines[last].lstrip().startswith('"')):
         last += 1
     written = str(new).splitlines()
     shown = [f"{line}{_end_of_line(lines)}" for line in written[[*map(_is_translation, written)].index(True) :] if line]
@@ -244,4 +244,4 @@ def _end_of_line(lines: list[str]) -> str:
 
 
 def _is_translation(line: str) -> bool:
-    return line.startswith("msgstr")
+    return line.lstrip().startswith("msgstr")

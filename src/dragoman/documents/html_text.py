@@ -414,9 +414,10 @@ class _Reader:
         if not is_note and not all(
             one in _MARKS or unicodedata.category(one) in ("So", "Sm", "Mn", "Cf") for one in own
         ):
-            if element.end - element.start > INDICES.get(name, -1):
+            kind = name.rstrip("0123456789")
+            if element.end - element.start > INDICES.get(kind, -1):
                 return False
-            if name in ("sub", "sup") and " " in self._characters[element.start :]:
+            if kind in ("sub", "sup") and " " in self._characters[element.start :]:
                 return False
         del self._characters[element.start :], self._text.raw[element.start :]
         element.end = self._word_end = element.start

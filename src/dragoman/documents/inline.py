@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from dragoman.text.raw_lines import has_letter
 
 Kind = Literal["text", "open", "close", "leaf"]
-_TAG = re.compile(r"<(?P<end>/?)(?:(?P<name>[gkx])|br n=)(?P<number>\d+)[^<>]*>|(?P<text>[^<]+)")
+_TAG = re.compile(r"<(?P<end>/?)(?:(?P<name>[gkx]|sup)|br n=)(?P<number>\d+)[^<>]*>|(?P<text>[^<]+)")
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot have."""
 
@@ -32,6 +32,8 @@ class Inline:
     def __init__(self) -> None:
         self._markup: list[str] = []
         self._payloads: list[Any] = []
+        self._indices: set[int] = set()
+        """Numbers of elements that are indices."""
         self.has_words = False
         """Whether there is a letter to translate."""
 
@@ -45,14 +47,17 @@ class Inline:
         self.has_words = self.has_words or has_letter(text)
         self._markup.append(html.escape(text, quote=False))
 
-    def open(self, payload: Any) -> int:
-        """Begin an element; return the number with which `close` ends it."""
-        self._markup.append(f"<g{self._number(payload)}>")
-        return len(self._payloads) - 1
+    def open(self, payload: Any, *, index: bool = False) -> int:
+        """Begin an element, such as an index (raised or lowered text); return the number with which `close` ends it."""
+        number = self._number(payload)
+        if index:
+            self._indices.add(number)
+        self._markup.append(f"<{self._name(number)}>")
+        return number
 
     def close(self, number: int) -> None:
         """End an element."""
-        self._markup.append(f"</g{number}>")
+        self._markup.append(f"</{self._name(number)}>")
 
     def leaf(self, payload: Any, words: str = "") -> None:
         """Add an element that is not translated; its words, if it has any, are a part of the sentence."""
@@ -62,6 +67,9 @@ class Inline:
     def divide(self, payload: Any) -> None:
         """Add an element that ends a text, such as a line break or a tab."""
         self._markup.append(f"<br n={self._number(payload)}>")
+
+    def _name(self, number: int) -> str:
+        return f"sup{number}" if number in self._indices else f"g{number}"
 
     def _number(self, payload: Any) -> int:
         self._payloads.append(payload)
@@ -79,7 +87,7 @@ class Inline:
                 text = NOT_XML.sub("", html.unescape(match["text"]))
                 if text:
                     yield Piece("text", text)
-            elif match["name"] == "g":
+            elif match["name"] in ("g", "sup"):
                 yield Piece("close" if match["end"] else "open", self._payloads[number])
             else:
                 inside = number if match["name"] == "k" else None

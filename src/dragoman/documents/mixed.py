@@ -11,9 +11,9 @@ from dragoman.documents.inline import Inline
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-Role = Literal["wrapper", "transparent", "leaf", "word", "break"]
-"""`wrapper` stands around words of the sentence, `transparent` means nothing, `leaf` stays as it is, `word` stays and
-its words are part of the sentence, `break` ends a text."""
+Role = Literal["wrapper", "index", "transparent", "leaf", "word", "break"]
+"""`wrapper` stands around words of the sentence, `index` around raised or lowered text, `transparent` means nothing,
+`leaf` stays as it is, `word` stays and its words are part of the sentence, `break` ends a text."""
 
 
 class Half(NamedTuple):
@@ -81,8 +81,8 @@ class MixedText:
 
     def _add_child(self, child: Element) -> None:
         role = self._role(child) if isinstance(child.tag, str) else "leaf"
-        if role == "wrapper":
-            number = self.inline.open((child.tag, dict(child.attrib), child.nsmap))
+        if role in ("wrapper", "index"):
+            number = self.inline.open((child.tag, dict(child.attrib), child.nsmap), index=role == "index")
             self._add(child)
             self.inline.close(number)
         elif role == "transparent":

@@ -329,7 +329,8 @@ class _Paragraph:
                 if self._look(atom.properties) != look:
                     plain()
                     if self._look(atom.properties) != self._base_look:
-                        look, number = self._look(atom.properties), inline.open(atom.properties)
+                        look = self._look(atom.properties)
+                        number = inline.open(atom.properties, index=_is_index(atom.properties))
                 inline.text(atom.text)
             elif atom.kind == "open":
                 plain()
@@ -521,6 +522,14 @@ class _Writer:
                 own.attrib.pop("lang", None)
                 self._run.append(own)
         return self._run
+
+
+def _is_index(properties: Element | None) -> bool:
+    """Whether a run is raised or lowered."""
+    if properties is None:
+        return False
+    aligned = {one.get(f"{_W}val") or one.get("val") for one in properties if local_name(one) == "vertAlign"}
+    return bool(aligned & {"superscript", "subscript"}) or properties.get("baseline", "0") != "0"
 
 
 def _is_field_part(atom: _Atom) -> bool:

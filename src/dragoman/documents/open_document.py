@@ -89,11 +89,15 @@ class _Styles:
         self._code: set[str] = set()
         self._plain: set[str] = set()
         """Styles of text without any property, which programs use to note when text was written."""
+        self._indices: set[str] = set()
         for style in root.iter(f"{_STYLE}style"):
             name, above = style.get(f"{_STYLE}name", ""), style.get(f"{_STYLE}parent-style-name", "")
             if _CODE.fullmatch(above):
                 self._code.add(name)
             properties = [key for one in style for key in one.attrib if not key.startswith("{http://openoffice.org")]
+            position = " ".join(one.get(f"{_STYLE}text-position", "") for one in style).split()
+            if position and position[0] not in ("0", "0%"):
+                self._indices.add(name)
             if not above and not properties and not any(len(one) for one in style):
                 self._plain.add(name)
 
@@ -106,6 +110,8 @@ class _Styles:
         """What an element of a paragraph is."""
         if element.tag == f"{_TEXT}span" and element.get(f"{_TEXT}style-name") in self._plain:
             return "transparent"
+        if element.tag == f"{_TEXT}span" and element.get(f"{_TEXT}style-name") in self._indices:
+            return "index"
         if element.tag in _WRAPPERS:
             return "wrapper"
         if element.tag in _BREAKS:
