@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from dragoman.documents.document import Languages
 from dragoman.documents.files import open_document
 from dragoman.documents.html_text import Markup
+from dragoman.errors import InputError
 from tests.documents.translators import part, reversed_words, same, translated, with_parts
 
 pytest.importorskip("lxml", reason="needs lxml")
@@ -27,6 +29,14 @@ def _word_file() -> bytes:
     docx = pytest.importorskip("docx", reason="needs python-docx")
     content = io.BytesIO()
     docx.Document().save(content)
+    return content.getvalue()
+
+
+def _archive(parts: dict[str, str]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
     return content.getvalue()
 
 
@@ -154,6 +164,26 @@ def test_all_parts_of_a_word_file_with_text_are_translated() -> None:
     assert read.core_properties.title == "DER TITEL"
     assert "EINE NOTE." in part(found, "word/footnotes.xml")
     assert part(found, "word/styles.xml") == part(before, "word/styles.xml")
+
+
+def test_word_files_with_numbered_parts_are_read() -> None:
+    parts = {"word/document2.xml": part(_with_body(f"<w:p>{_run('ab')}</w:p>"), DOCUMENT)}
+    content = with_parts(_archive({"[Content_Types].xml": "<Types/>"}), parts)
+    assert _plain(part(translated(".docx", content), "word/document2.xml")) == ["AB"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "root"),
+    [
+        (".docx", DOCUMENT, "document"),
+        (".pptx", "ppt/presentation.xml", "presentation"),
+        (".xlsx", "xl/workbook.xml", "workbook"),
+    ],
+)
+def test_strict_open_xml_is_refused(kind: str, name: str, root: str) -> None:
+    strict = f'<{root} xmlns="http://purl.oclc.org/ooxml/main"/>'
+    with pytest.raises(InputError, match="the file is Strict Open XML, which is not read"):
+        open_document(kind, _archive({"[Content_Types].xml": "<Types/>", name: strict}), Languages())
 
 
 def test_raised_and_lowered_text_stays_at_its_word() -> None:

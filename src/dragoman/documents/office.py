@@ -88,8 +88,9 @@ def read_word_file(content: bytes, languages: Languages) -> Document:
     """
     archive = Archive(content, "a Word document")
     archive.xml("[Content_Types].xml", ["Types"])
-    archive.xml("word/document.xml", ["document"])
-    parts = r"word/(document|header\d*|footer\d*|footnotes|endnotes|diagrams/\w+|charts/\w+)\.xml"
+    main = filter(re.compile(r"word/document\d*\.xml").fullmatch, archive.names)
+    _require_transitional(archive, next(main, "word/document.xml"), "document")
+    parts = r"word/(document|header|footer|footnotes|endnotes|diagrams/\w+|charts/\w+)\d*\.xml"
     return _document(archive, parts, (_WORD, _DRAWING))
 
 
@@ -100,7 +101,7 @@ def read_presentation(content: bytes, languages: Languages) -> Document:
         InputError: it cannot be read, or is too large.
     """
     archive = Archive(content, "a presentation")
-    archive.xml("ppt/presentation.xml", ["presentation"])
+    _require_transitional(archive, "ppt/presentation.xml", "presentation")
     return _document(archive, r"ppt/(slides|notesSlides|diagrams|charts)/\w+\.xml", (_DRAWING,))
 
 
@@ -112,7 +113,7 @@ def read_spreadsheet(content: bytes, languages: Languages) -> Document:
         InputError: it cannot be read, or is too large.
     """
     archive = Archive(content, "a spreadsheet")
-    archive.xml("xl/workbook.xml", ["workbook"])
+    _require_transitional(archive, "xl/workbook.xml", "workbook")
     headers = {
         _without_escapes(str(column.get("name")))
         for name in archive.names
@@ -121,6 +122,16 @@ def read_spreadsheet(content: bytes, languages: Languages) -> Document:
     }
     parts = r"xl/(sharedStrings|worksheets/\w+|drawings/\w+|charts/\w+)\.xml"
     return _document(archive, parts, (_CELL, _INLINE_CELL, _DRAWING), headers, _cells_of_strings(archive))
+
+
+def _require_transitional(archive: Archive, name: str, root: str) -> None:
+    """Refuse a file without its main part, or in the strict form, whose elements have other namespaces.
+
+    Raises:
+        InputError: it is one.
+    """
+    if "purl.oclc.org" in str(archive.xml(name, [root]).tag):
+        raise InputError("the file is Strict Open XML, which is not read; save it in the usual form of Office")
 
 
 def _cells_of_strings(archive: Archive) -> dict[tuple[str, int], str]:
