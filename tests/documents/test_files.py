@@ -37,3 +37,5 @@ def test_texts_say_where_they_stand() -> None:
         assert len(document.texts) == len(expected)
     page = "<!-- a\n-->\n<p>One. Two\nand <b>\nmore</b>. Three.\n<p>2018\n<p>Four."
     assert lines_of_sentences(page, "en", separate=False) == [3, 3, 5, 7]
+    page = '<p>One <a\nhref="x">two</a>. Three <code>ab\ncd</code>.<!--\n--> Four.\n<p>Five.'
+    assert lines_of_sentences(page, "en", separate=False) == [1, 2, 4, 5]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.documents.document import RatedText
-from dragoman.documents.html_text import Markup, Xml
+from dragoman.documents.html_text import Markup, Text, Xml
 from dragoman.documents.rendering import AlignedTranslation, edited, original, render, unchanged
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
@@ -75,9 +75,17 @@ def lines_of_sentences(text: str, language: str, separate: bool) -> list[int]:
             line += part.count("\n")
             continue
         if has_letter(part.text):
-            lines += [line + "".join(part.raw[:start]).count("\n") for start, _ in sentence_spans(part.text, language)]
+            lines += [line + _line_breaks_before(part, start) for start, _ in sentence_spans(part.text, language)]
         line += original(part).count("\n")
     return lines
+
+
+def _line_breaks_before(text: Text, position: int) -> int:
+    """The line breaks before a position of a text, also those in tags and in elements that are not translated."""
+    marks = [(one.end, one.kept) if one.kept is not None else (one.start, one.open) for one in text.elements]
+    marks += [(one.end, one.close) for one in text.elements]
+    before = [*text.raw[:position], *(mark for at, mark in marks if at <= position)]
+    return "".join(before).count("\n")
 
 
 def translated_markup(
