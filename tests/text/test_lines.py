@@ -222,9 +222,11 @@ def test_bad_bytes_on_standard_input_name_the_stream(monkeypatch: pytest.MonkeyP
         ),
         (bz2.compress, "is no text, but bzip2 data; decompress it"),
         (zipped, "is no text, but ZIP data; decompress it, or save a document as text"),
+        (lambda text: b"%PDF-1.4\n" + text, "is no text, but PDF data; save the document as text"),
+        (lambda text: b"{\\rtf1 " + text, "is no text, but RTF data; save the document as text"),
     ],
 )
-def test_compressed_text_under_another_name_is_called_what_it_is(
+def test_other_data_under_the_name_of_text_is_called_what_it_is(
     tmp_path: Path, compress: Callable[[bytes], bytes], said: str
 ) -> None:
     (tmp_path / "train.en").write_bytes(compress(b"a\n" * 100))

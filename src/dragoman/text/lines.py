@@ -277,14 +277,17 @@ def escape_raw_bytes(text: str) -> str:
 
 _PACKED = re.compile(
     rb"(?P<gzip>\x1f\x8b)|(?P<xz>\xfd7zXZ\0)|(?P<Zstandard>\(\xb5/\xfd)|(?P<bzip2>BZh[1-9]1AY&SY)|(?P<ZIP>PK\x03\x04)"
+    rb"|(?P<PDF>%PDF-)|(?P<RTF>\{\\rtf)"
 )
-"""Compressed data and archives, Office documents among them, by their first bytes."""
+"""Compressed data, archives and documents by their first bytes."""
 _PACKED_ADVICE = {
     "gzip": "decompress it, or let its name end in .gz",
     "xz": "decompress it, or let its name end in .xz",
     "Zstandard": "decompress it, or let its name end in .zst",
     "bzip2": "decompress it",
     "ZIP": "decompress it, or save a document as text",
+    "PDF": "save the document as text",
+    "RTF": "save the document as text",
 }
 
 
