@@ -126,6 +126,7 @@ def test_footnotes_tags_and_attributes_stay_in_their_places(given: str, expected
         "Ein Hund\\\r\nein Mann",
         "\\~\\~\\~ Hund\n\nein \\~\\~Hund\\~\\~",
         "Hier\\![ein Hund](u)",
+        "\\# Hund  \nda\n===\n\n## ein Hund \\##",
         r"Ein $\{1,2\}$ und $a*b*c$ und $x^*_{i} + y^*_{i}$ und $$\|x\|_2$$ und $[a](b)$",
         r"Ein \$Hund\$ kostet $5-$6",
         '{{ a_b | c: "*x*" }} und {% link _a/b_.md %} Hund',

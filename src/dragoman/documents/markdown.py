@@ -201,7 +201,8 @@ def _texts(text: str) -> tuple[list[_TextBlock], list[int]]:
         if token.type in ("table_open", "table_close"):
             in_table = token.type == "table_open"
         if token.type.endswith("_open"):
-            in_paragraph = token.type == "paragraph_open"
+            underlined = token.type == "heading_open" and not token.markup.startswith("#")
+            in_paragraph = token.type == "paragraph_open" or underlined
         if token.map is None or token.type not in ("inline", "html_block"):
             continue
         behind = blocks[-1].end if blocks else 0
@@ -449,7 +450,8 @@ def _written(block: _Block, translated: str) -> str:
     if block.in_table:
         return re.sub(r"(?<!\\)\|", r"\\|", text)
     first, *others = text.split(_HARD_BREAK)
-    lines = [_without_block(first) if block.in_paragraph else first, *map(_without_block, others)]
+    first = _without_block(first) if block.in_paragraph else re.sub(r"(?<=\s)#+\Z", r"\\\g<0>", first)
+    lines = [first, *map(_without_block, others)]
     return block.hard_break.join(lines)
 
 
