@@ -10,7 +10,7 @@ from dragoman.config.building import override
 from dragoman.config.schema import Config
 from dragoman.errors import DragomanError
 from dragoman.model.weights import save_weights
-from dragoman.training.averaging import BestWeights, RunningAverage, average_weights
+from dragoman.training.averaging import BestWeights, RunningAverage, SavedValidation, average_weights
 
 
 def weights_after(update: int) -> torch.Tensor:
@@ -106,7 +106,7 @@ class TestBestWeights:
         """Values of the validations after updates 10, 20 and so on."""
         best = BestWeights(folder, count, lowest=lowest)
         for number, value in enumerate(values, 1):
-            best.offer(10 * number, value, {"a": torch.tensor([value])})
+            best.offer(SavedValidation(10 * number, value, value), {"a": torch.tensor([value])})
         return best
 
     @pytest.mark.parametrize(

@@ -462,6 +462,16 @@ class TestAverageBest:
         summary = run.run(recipe(epochs=3.0, average_best=2, validation__metric="bleu"))
         assert (summary.best, summary.averaged) == (12.5, (20, 30))
 
+    def test_of_equal_scores_the_lowest_perplexity_is_among_the_best(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(
+            translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": 0.0, "chrf": 1.0}),
+            perplexity=[9.0, 8.0, 7.0, 6.0].__getitem__,
+        )
+        summary = run.run(recipe(epochs=3.0, average_best=2, validation__metric="bleu"))
+        assert (summary.best, summary.best_update, summary.averaged) == (0.0, 30, ())
+        assert self.kept(run) == ["best-20.safetensors", "best-30.safetensors"]
+        assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[2])
+
     def test_one_validation_has_no_mean(self, harness: Make, recipe: Recipe) -> None:
         run = harness()
         assert run.run(recipe(epochs=1.0, average_best=3)).averaged == ()

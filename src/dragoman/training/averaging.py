@@ -83,13 +83,15 @@ class SavedValidation(NamedTuple):
     update: int
     value: float
     """Value of the selection metric."""
+    perplexity: float = 0.0
+    """Perplexity of the dev set; 0 in a training state from before it was kept."""
 
 
 class BestWeights:
     """The weights of the `count` best validations, each in a file of its own, CHECKPOINTS/best-UPDATE.safetensors.
 
     A file that is no longer among the best stays until the next training state is saved, because a run resumed from
-    the last state may need it. Of equal validations the earlier one is better.
+    the last state may need it. Of equal validations the one with the lower perplexity is better, then the earlier one.
     """
 
     def __init__(self, folder: Path, count: int, *, lowest: bool) -> None:
@@ -98,18 +100,18 @@ class BestWeights:
         """The best first."""
         self.folder, self._count, self._sign = folder, count, 1 if lowest else -1
 
-    def offer(self, update: int, value: float, weights: Mapping[str, Tensor]) -> None:
+    def offer(self, validation: SavedValidation, weights: Mapping[str, Tensor]) -> None:
         """Keep the weights of a validation if they are among the best so far.
 
         Raises:
             InputError: the file cannot be written.
         """
         ranked = sorted(
-            [*self.kept, SavedValidation(update, value)], key=lambda kept: (self._sign * kept.value, kept.update)
+            [*self.kept, validation], key=lambda kept: (self._sign * kept.value, kept.perplexity, kept.update)
         )
         self.kept = ranked[: self._count]
-        if any(kept.update == update for kept in self.kept):
-            save_weights(self.path(update), weights)
+        if validation in self.kept:
+            save_weights(self.path(validation.update), weights)
 
     def tidy(self) -> None:
         """Remove the files of all other validations."""

@@ -34,7 +34,7 @@ class Counters:
     """The value of the weights that are kept, after `kept_update` updates: the best, or worse within the tolerance."""
     kept_update: int = 0
     bad_validations: int = 0
-    """Validations since then."""
+    """Validations since the best one."""
     validated_update: int = 0
     validated_epoch: int = 0
     """Update and epoch at the last validation."""

@@ -15,7 +15,7 @@ from dragoman.errors import TrainingError
 from dragoman.model.trainable import Model
 from dragoman.model.weights import save_weights, weights_of
 from dragoman.runs.layout import RunFolder
-from dragoman.training.averaging import BestWeights, RunningAverage, swapped
+from dragoman.training.averaging import BestWeights, RunningAverage, SavedValidation, swapped
 from dragoman.training.clock import VALIDATION_SHARE, TrainingClock
 from dragoman.training.counters import Counters
 from dragoman.training.log import TrainingLog
@@ -81,7 +81,8 @@ class ModelSelection(Generic[Model]):
             weights = weights_of(self._model)
             if kept:
                 save_weights(self.weights, weights)
-            self.several.offer(self._counters.update, results[self._config.validation.metric], weights)
+            value = results[self._config.validation.metric]
+            self.several.offer(SavedValidation(self._counters.update, value, results["perplexity"]), weights)
         self._counters.validation_seconds = self._clock.seconds - started
         self._counters.validating_seconds += self._counters.validation_seconds
         self._counters.validated_epochs, self._counters.validated_seconds = self._clock.epochs(), started
