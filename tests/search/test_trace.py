@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.search.beam import beam_search
+from dragoman.search.beam import Finished, beam_search
 from dragoman.search.trace import search_tree
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 
@@ -89,3 +89,20 @@ def test_forbidden_symbols_are_not_in_the_tree(toy_engine):
     root, _ = search_tree(toy_engine(9, 6), SOURCE, config, dropped=100)
     assert not any(node.token in (PAD, BOS, UNK) for _, node in walk(root))
     assert min(len(symbols) for symbols, node in walk(root) if node.token == EOS) > 2
+
+
+@pytest.mark.parametrize("settings", [{"diversity": 0.8}, {"diversity": 2.0, "finish": "shrink"}, {"no_repeat_ngram": 1}])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_finished_is_what_finished_in_the_search(toy_engine, monkeypatch, settings, seed):
+    finished = []
+    add = Finished.add
+
+    def noting(self, length, sentences, rows, log_probabilities, penalties, finished_):
+        finished.extend((length + 1, round(each, 5)) for each in log_probabilities.tolist() if finished_)
+        add(self, length, sentences, rows, log_probabilities, penalties, finished_)
+
+    monkeypatch.setattr(Finished, "add", lambda self, *given, finished: noting(self, *given, finished))
+    config = SearchConfig(beam=3, max_length_factor=2, **settings)
+    root, _ = search_tree(toy_engine(9, seed), SOURCE, config, dropped=100)
+    shown = [(len(symbols), round(node.total, 5)) for symbols, node in walk(root) if node.fate == "finished"]
+    assert sorted(shown) == sorted(finished)

@@ -167,7 +167,7 @@ def beam_search(
     config: SearchConfig,
     n_best: int = 1,
     constraints: BatchConstraints | None = None,
-    on_step: Callable[[Beam, EngineStep], None] | None = None,
+    on_step: Callable[[Beam, Continuations, Candidates, NDArray[np.bool_]], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The `n_best` translations of each source, best score first; those that lack a placeholder come last.
 
@@ -175,7 +175,8 @@ def beam_search(
     `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. Without `constraints`
     those of `config` apply. The result of a sentence does not depend on the rest of the batch, except through the
     engine's rounding; equal scores are ranked by the earlier step, then by the better parent, then by the lower id.
-    `on_step` is called with the beam before each step, and with what the engine returned.
+    `on_step` is called in each step with the beam before it, the continuations of its rows, the candidates and which of
+    these, [A, C], finish or stay alive.
 
     Raises:
         ConfigError: the beam does not fit into the memory of the machine; a coverage penalty with a model without
@@ -206,14 +207,15 @@ def beam_search(
             config.beam,
             with_eos=bool(must_close.any()),
         )
-        if on_step is not None:
-            on_step(beam, step)
         history.append(beam.parents, beam.tokens, beam.log_probabilities, step.attention)
         penalties = np.zeros(len(row_sentences))
         if coverage is not None:
             penalties = coverage.penalties(row_sentences, beam.parents, step.attention)
-        candidates = _best_candidates(beam, step_constraints.permitted(step), config)
+        continuations = step_constraints.permitted(step)
+        candidates = _best_candidates(beam, continuations, config)
         ends, lives = _divide(beam, candidates, finished, config)
+        if on_step is not None:
+            on_step(beam, continuations, candidates, ends | lives)
         _finish(beam, candidates, ends, penalties, finished)
         ends_here = at_limit | ~lives.any(axis=1)
         _close(beam, step, ends_here, penalties, finished)

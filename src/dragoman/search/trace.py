@@ -6,23 +6,25 @@ next step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Engine, EngineStep
-from dragoman.search.beam import Beam, beam_search
-from dragoman.search.constraints import BatchConstraints
+from dragoman.engines.protocol import Engine
+from dragoman.search.beam import Beam, Candidates, beam_search
+from dragoman.search.constraints import Continuations
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.vocabulary import BOS, EOS
 
 Fate = Literal["kept", "finished", "cut off", "dropped", "open"]
 """The outcome of a hypothesis: continued; ended with EOS among the K best; closed at the longest length; not among the
-K best, or forbidden by a constraint; still among the K best when the search stopped."""
+K best; still among them when the search stopped."""
 
 
 @dataclass(slots=True)
@@ -41,13 +43,18 @@ class Node:
     """The more probable first."""
 
 
-class _TracedStep(NamedTuple):
-    """One step of the search: the rows before it, [R], and what the engine returned, [R, k]."""
+Continuation = tuple[int, int]
+"""The row of a step that a hypothesis continues, and the symbol that it adds."""
 
-    parents: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    log_probabilities: NDArray[np.float64]
-    candidates: NDArray[np.int64]
+
+class _TracedStep(NamedTuple):
+    """One step of the search for one sentence."""
+
+    rows: list[Continuation]
+    """The origins of its rows in the step before."""
+    continuations: Continuations
+    chosen: set[Continuation]
+    """Those that finish or stay alive."""
 
 
 def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dropped: int) -> tuple[Node, Hypothesis]:
@@ -59,34 +66,23 @@ def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dro
     """
     steps: list[_TracedStep] = []
 
-    def record(beam: Beam, step: EngineStep) -> None:
-        logs = step.log_probabilities.astype(np.float64)
-        steps.append(_TracedStep(beam.parents, beam.tokens, logs, step.tokens.copy()))
+    def record(beam: Beam, step: Continuations, candidates: Candidates, chosen: NDArray[np.bool_]) -> None:
+        rows = zip(beam.parents.tolist(), beam.tokens.tolist(), strict=True)
+        kept = zip(candidates.rows[chosen].tolist(), candidates.tokens[chosen].tolist(), strict=True)
+        # Tokens are copied: the engine may write the next step into the same array.
+        steps.append(_TracedStep([*rows], step._replace(tokens=step.tokens.copy()), {*kept}))
 
     ids = [*source, EOS] if engine.source_eos else list(source)
     (hypotheses,) = beam_search(
         engine, np.array([ids], np.int64), np.array([len(ids)], np.int64), config, on_step=record
     )
-    constraints = BatchConstraints.from_config(config, engine.vocabulary_size, np.array([len(source)], np.int64))
     root = Node(BOS, 0.0, 0.0, "kept")
-    live, ended = [root], 0
-    for length, step in enumerate(steps):
-        following = steps[length + 1] if length + 1 < len(steps) else None
-        slots = config.beam - (ended if config.finish == "shrink" else 0)
-        grown = _grow(live, _permitted(live, step, constraints, length), _kept(following), slots, dropped)
-        ended += sum(node.fate == "finished" for node in grown.values())
-        live = [grown[continuation] for continuation in _kept(following) or ()]
+    live = [root]
+    for step, following in zip_longest(steps, steps[1:]):
+        grown = _grow(live, step, dropped, alive="open" if following is None else "kept")
+        live = [] if following is None else [grown[continuation] for continuation in following.rows]
     _mark_best(root, hypotheses[0])
     return root, hypotheses[0]
-
-
-Continuation = tuple[int, int]
-"""The row of a step that a hypothesis continues, and the symbol that it adds."""
-
-
-def _kept(following: _TracedStep | None) -> list[Continuation] | None:
-    """The origins of the rows of the following step, in their order; None if there is no such step."""
-    return None if following is None else list(zip(following.parents.tolist(), following.tokens.tolist(), strict=True))
 
 
 class _TracedCandidate(NamedTuple):
@@ -96,32 +92,27 @@ class _TracedCandidate(NamedTuple):
     log_probability: float
 
 
-def _permitted(
-    live: Sequence[Node], step: _TracedStep, constraints: BatchConstraints, length: int
-) -> list[_TracedCandidate]:
-    """The continuations that no constraint on single symbols forbids, the most probable hypothesis first."""
-    blocked = constraints.blocked.copy()
-    blocked[EOS] |= length < min(int(constraints.shortest[0]), int(constraints.longest[0]))
+def _permitted(live: Sequence[Node], continuations: Continuations) -> list[_TracedCandidate]:
+    """The continuations that no constraint forbids, the most probable hypothesis first."""
+    logs, tokens = continuations.log_probabilities.tolist(), continuations.tokens.tolist()
     candidates = [
         _TracedCandidate(node.total + log, row, token, log)
         for row, node in enumerate(live)
-        for log, token in zip(step.log_probabilities[row].tolist(), step.candidates[row].tolist(), strict=True)
-        if not blocked[token]
+        for log, token in zip(logs[row], tokens[row], strict=True)
+        if log > -math.inf
     ]
     return sorted(candidates, key=lambda candidate: -candidate.total)
 
 
-def _grow(
-    live: Sequence[Node],
-    candidates: Sequence[_TracedCandidate],
-    kept: Sequence[Continuation] | None,
-    slots: int,
-    dropped: int,
-) -> dict[Continuation, Node]:
-    """Add the continuations of a step to the live nodes, at most `dropped` of the dropped ones; return the added."""
+def _grow(live: Sequence[Node], step: _TracedStep, dropped: int, *, alive: Fate) -> dict[Continuation, Node]:
+    """Add the continuations of a step to the live nodes, at most `dropped` of the dropped ones; return the added.
+
+    Args:
+        alive: the fate of those that are chosen and do not end.
+    """
     grown: dict[Continuation, Node] = {}
-    for rank, (total, row, token, log_probability) in enumerate(candidates):
-        fate = _fate((row, token), rank < slots, kept)
+    for total, row, token, log_probability in _permitted(live, step.continuations):
+        fate: Fate = "dropped" if (row, token) not in step.chosen else "finished" if token == EOS else alive
         dropped -= fate == "dropped"
         if fate == "dropped" and dropped < 0:
             continue
@@ -129,14 +120,6 @@ def _grow(
         live[row].children.append(node)
         grown[row, token] = node
     return grown
-
-
-def _fate(continuation: Continuation, among_best: bool, kept: Sequence[Continuation] | None) -> Fate:
-    if continuation[1] == EOS:
-        return "finished" if among_best else "dropped"
-    if kept is None:
-        return "open" if among_best else "dropped"
-    return "kept" if continuation in kept else "dropped"
 
 
 def _mark_best(root: Node, hypothesis: Hypothesis) -> None:
