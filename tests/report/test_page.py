@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, evaluate
 from dragoman.evaluation.significance import Comparisons, MetricComparison
-from dragoman.evaluation.slices import by_length
+from dragoman.evaluation.slices import by_length, by_length_groups
 from dragoman.report.differences import OovCounts, OovToken
 from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample
@@ -204,6 +204,25 @@ def test_slices_show_the_bleu_of_other_systems(written):
     page = written(systems=[ReportedSystem(name, samples, measured(samples)) for name in ("one", "other")])
     assert "BLEU of other" in [element["text"] for element in page.all("th")]
     assert len(page.all("figure", "chart")) == 2
+
+
+def test_slices_of_the_same_label_have_each_its_own_bleu_of_other_systems(written):
+    def system(name, hypotheses):
+        samples = make_samples(*(("x", hypothesis, "a b c d e") for hypothesis in hypotheses))
+        return ReportedSystem(
+            name,
+            samples,
+            evaluate(
+                hypotheses,
+                ["a b c d e"] * 4,
+                slicings=[by_length_groups(["a b c d e"] * 4, "reference", 2)],
+            ),
+        )
+
+    right, wrong = "a b c d e", "f g h i j"
+    page = written(systems=[system("one", [right] * 4), system("other", [wrong, wrong, right, right])])
+    rows = [row for row in page.html.split("<tr>") if row.startswith('<th scope="row">5</th>')]
+    assert [re.findall(r"<td>([\d.]+)</td>", row)[-1] for row in rows] == ["0.0", "100.0"]
 
 
 def test_languages_are_named_and_marked(written):

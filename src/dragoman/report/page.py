@@ -139,15 +139,15 @@ class _Division(NamedTuple):
     """One slicing of the test set, with the scores of all systems that have it."""
 
     table: SliceTable
-    others: list[tuple[str, dict[str, float]]]
-    """For each other system its name, and its BLEU by slice label."""
+    others: list[tuple[str, list[float]]]
+    """For each other system its name, and its BLEU on each slice."""
     curves: list[Curve]
 
 
 def _division(report: Report, table: SliceTable) -> _Division:
     evaluations = {system.name: system.evaluation for system in report.systems if system.evaluation is not None}
     others = [
-        (name, {part.label: part.scores[0].value for part in slicing.slices})
+        (name, [part.scores[0].value for part in slicing.slices])
         for name, evaluation in list(evaluations.items())[1:]
         for slicing in evaluation.slicings
         if slicing.name == table.name
