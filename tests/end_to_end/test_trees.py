@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
 
 ONE_THREAD = ["--threads", "1", "--device", "cpu"]
@@ -28,6 +30,18 @@ def test_a_tree_as_text_picture_and_page(
     lines.write_text("ab c\nnot looked at\n", encoding="utf-8")
     assert main(["tree", str(run_folder), "-i", str(lines), "-o", str(tmp_path / "t.svg"), *ONE_THREAD]) == 0
     assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_the_tree_is_that_of_a_translator_with_protected_items(
+    train: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    settings = ["text.protected=[url]", "training.validation.metric=perplexity"]
+    assert train(run, "--quiet", "--updates", "2", settings=settings) == 0
+    for line in ("ab c", "ab http://a.b/c d"):  # after two updates any symbol is as probable as another
+        assert main(["tree", str(run), "--text", line, "--pruned", "50", *ONE_THREAD]) == 0
+        shown = [row.split("  ")[-1].split() for row in capsys.readouterr().out.splitlines() if row.startswith("* ")]
+        assert tuple(shown[-1]) == (*dragoman.load(run).translate(line).tokens, "</s>")[: len(shown[-1])]
 
 
 def test_an_empty_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.search.beam import Beam, Candidates, beam_search
-from dragoman.search.constraints import Continuations
+from dragoman.search.constraints import BatchConstraints, Continuations, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.vocabulary import BOS, EOS
 
@@ -57,13 +57,25 @@ class _TracedStep(NamedTuple):
     """Those that finish or stay alive."""
 
 
-def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dropped: int) -> tuple[Node, Hypothesis]:
+def search_tree(
+    engine: Engine,
+    source: Sequence[int],
+    config: SearchConfig,
+    dropped: int,
+    wanted: IdConstraints = IdConstraints(),
+    placeholders: Sequence[int] = (),
+) -> tuple[Node, Hypothesis]:
     """Translate one sentence and return the tree of its search with the best hypothesis.
 
     Args:
         source: ids of the segments, without EOS.
         dropped: the number of dropped hypotheses in the tree for each step, the most probable first.
+        wanted: the constraints on the translation.
+        placeholders: the ids of those that the target vocabulary has.
     """
+    constraints = BatchConstraints.from_config(
+        config, engine.vocabulary_size, np.array([len(source)], np.int64), [wanted], placeholders=placeholders
+    )
     steps: list[_TracedStep] = []
 
     def record(beam: Beam, step: Continuations, candidates: Candidates, chosen: NDArray[np.bool_]) -> None:
@@ -73,8 +85,9 @@ def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dro
         steps.append(_TracedStep([*rows], step._replace(tokens=step.tokens.copy()), {*kept}))
 
     ids = [*source, EOS] if engine.source_eos else list(source)
+    lengths = np.array([len(ids)], np.int64)
     (hypotheses,) = beam_search(
-        engine, np.array([ids], np.int64), np.array([len(ids)], np.int64), config, on_step=record
+        engine, np.array([ids], np.int64), lengths, config, constraints=constraints, on_step=record
     )
     root = Node(BOS, 0.0, 0.0, "kept")
     live = [root]

@@ -16,6 +16,7 @@ from dragoman.report.beam_tree import as_page, as_svg, as_text, tokens_of
 from dragoman.requests.pictures import CurvesRequest, MapRequest, SearchTreeRequest
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run, open_run
+from dragoman.search.constraints import IdConstraints
 from dragoman.search.trace import search_tree
 from dragoman.text.lines import not_found, read_lines, replace_output
 from dragoman.training.log import read_log
@@ -41,10 +42,13 @@ def draw_search_tree(request: SearchTreeRequest) -> None:
     if search.coverage_penalty and not opened.engine.attends:
         raise ConfigError(f"--coverage-penalty requires attention, and the model of {request.run} has none")
     line = request.text if request.text is not None else next(read_lines(request.input), "")
-    ids = opened.source.encode(line).ids
-    if not ids:
+    source, placeholders = opened.source.encode(line), opened.target.placeholders
+    if not source.ids:
         raise InputError("no text to translate; give a sentence with --text, -i or on standard input")
-    root, best = search_tree(opened.engine, ids, search, request.pruned)
+    for wanted in (IdConstraints(placeholders=len(source.items)), IdConstraints((), (), len(source.items), True)):
+        root, best = search_tree(opened.engine, source.ids, search, request.pruned, wanted, placeholders)
+        if set(placeholders[: len(source.items)]) <= set(best.tokens):  # as a translator, which else searches again
+            break
     vocabulary, kind = opened.target.vocabulary, Path(request.output).suffix.lower()
     if kind in (".html", ".svg"):
         shown = tokens_of(root, vocabulary)
