@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.config.building import override
 from dragoman.config.presets import preset_names
 from dragoman.config.schema import Config
 from dragoman.corpora.pairs import Pair, evenly_spaced
@@ -20,6 +21,7 @@ from dragoman.text.changes import wrong_sources
 from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
+from dragoman.workflows import checking
 from dragoman.workflows.checking import Check, check_run
 from tests.compositions import VOCABULARY, random_model, small_preset
 
@@ -149,6 +151,23 @@ def test_pairs_that_cannot_be_compared_are_refused_or_left_out(tmp_path) -> None
     long = " ".join(WORDS[:2] * 60)
     checks = _by_name(check_run(run, [Pair(long, "w1", "x"), Pair(f"w3 {long}", "w2", "y")]))
     assert {checks[name].verdict for name in ("padding", "gradient")} == {"-"}
+
+
+def test_of_single_words_the_letters_are_reversed_and_the_tags_stay(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reversed_ones: list[str] = []
+    config = override(small_preset("bahdanau2015"), ["text.source.segmentation=letters"])
+    run = _run(config, TorchEngine(random_model(config.model)), tmp_path)
+    scored = checking._nats_with
+
+    def noting(run: Run, sources: list[str], pairs: list[Pair]) -> float:
+        reversed_ones[:] = sources
+        return scored(run, sources, pairs)
+
+    monkeypatch.setattr(checking, "_nats_with", noting)
+    pairs = [Pair("sagen\tV;PST", "w1", "x"), Pair("machen\tV;PRS", "w2", "y"), Pair("aa\tV", "w3", "z")]
+    order = _by_name(check_run(run, pairs))["order"]
+    assert order.question == "does the order of the source characters matter?"
+    assert reversed_ones == ["negas\tV;PST", "nehcam\tV;PRS"]
 
 
 def test_an_encoder_that_reads_nothing_changes_the_verdicts(tmp_path) -> None:

@@ -119,9 +119,10 @@ def _depends_on_source(run: Run, pairs: Sequence[Pair], scored: Sequence[ScoredP
 
 def _depends_on_order(run: Run, pairs: Sequence[Pair], scored: Sequence[ScoredPair]) -> Check:
     """The pairs whose source is the same in reverse order are left out."""
-    unsegmented = is_unsegmented(pair.source for pair in pairs)
-    unit = "characters" if unsegmented else "words"
-    reverse = _reverse_characters if unsegmented else _reverse_words
+    single_words = run.config.text.source.segmentation == "letters"
+    by_characters = single_words or is_unsegmented(pair.source for pair in pairs)
+    unit = "characters" if by_characters else "words"
+    reverse = _reverse_characters if by_characters else _reverse_words
     reversible = [number for number, pair in enumerate(pairs) if reverse(pair.source) != reverse(reverse(pair.source))]
     question = f"does the order of the source {unit} matter?"
     if not reversible:
@@ -266,7 +267,9 @@ def _reverse_words(line: str) -> str:
 
 
 def _reverse_characters(line: str) -> str:
-    return line[::-1]
+    """The tags after a single word stay where they are."""
+    word, tab, tags = line.partition("\t")
+    return f"{word[::-1]}{tab}{tags}"
 
 
 def _no_attention(run: Run) -> str:
