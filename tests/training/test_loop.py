@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from dragoman.config.schema import TrainingConfig
 from dragoman.errors import ConfigError, InputError, Interrupted, TrainingError
 from dragoman.training.log import read_log
+from dragoman.training.loop import Beginning
 from dragoman.training.validation import DevTranslations
 
 Make = Callable[..., Any]
@@ -471,6 +472,12 @@ class TestAverageBest:
         assert (summary.best, summary.best_update, summary.averaged) == (0.0, 30, ())
         assert self.kept(run) == ["best-20.safetensors", "best-30.safetensors"]
         assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[2])
+
+    def test_the_weights_before_the_first_update_may_be_among_the_best(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(perplexity=[5.0, 6.0, 7.0, 5.5].__getitem__)
+        summary = run.run(recipe(epochs=2.0, average_best=2), beginning=Beginning(validate_first=True))
+        assert (summary.best, summary.best_update) == (5.0, 0)
+        assert self.kept(run) == ["best-0.safetensors", "best-10.safetensors"]
 
     def test_one_validation_has_no_mean(self, harness: Make, recipe: Recipe) -> None:
         run = harness()

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from dragoman.errors import InputError, RunError
 from dragoman.model.weights import load_weights, save_weights
+from dragoman.text.temporary import writing
 
 
 class RunningAverage:
@@ -111,6 +112,8 @@ class BestWeights:
         )
         self.kept = ranked[: self._count]
         if validation in self.kept:
+            with writing(self.folder, "cannot be created"):
+                self.folder.mkdir(parents=True, exist_ok=True)  # a trained model is validated before the first state
             save_weights(self.path(validation.update), weights)
 
     def tidy(self) -> None:
