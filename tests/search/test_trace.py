@@ -91,7 +91,9 @@ def test_forbidden_symbols_are_not_in_the_tree(toy_engine):
     assert min(len(symbols) for symbols, node in walk(root) if node.token == EOS) > 2
 
 
-@pytest.mark.parametrize("settings", [{"diversity": 0.8}, {"diversity": 2.0, "finish": "shrink"}, {"no_repeat_ngram": 1}])
+@pytest.mark.parametrize(
+    "settings", [{"diversity": 0.8}, {"diversity": 2.0, "finish": "shrink"}, {"no_repeat_ngram": 1}]
+)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_finished_is_what_finished_in_the_search(toy_engine, monkeypatch, settings, seed):
     finished = []

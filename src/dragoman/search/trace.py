@@ -62,7 +62,7 @@ def search_tree(
     source: Sequence[int],
     config: SearchConfig,
     dropped: int,
-    wanted: IdConstraints = IdConstraints(),
+    wanted: IdConstraints | None = None,
     placeholders: Sequence[int] = (),
 ) -> tuple[Node, Hypothesis]:
     """Translate one sentence and return the tree of its search with the best hypothesis.
@@ -70,11 +70,12 @@ def search_tree(
     Args:
         source: ids of the segments, without EOS.
         dropped: the number of dropped hypotheses in the tree for each step, the most probable first.
-        wanted: the constraints on the translation.
+        wanted: the constraints on the translation, if any.
         placeholders: the ids of those that the target vocabulary has.
     """
+    segments, given = np.array([len(source)], np.int64), [] if wanted is None else [wanted]
     constraints = BatchConstraints.from_config(
-        config, engine.vocabulary_size, np.array([len(source)], np.int64), [wanted], placeholders=placeholders
+        config, engine.vocabulary_size, segments, given, placeholders=placeholders
     )
     steps: list[_TracedStep] = []
 
