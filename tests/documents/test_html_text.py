@@ -14,6 +14,7 @@ FRAGMENTS = [
     *("<p>", "</p>", "<b>", "</b>", '<a href="x>y&amp;z">', "</a>", "<i>", "</i>", "<br>", "<br/>", "<img src=a.png>"),
     *("Hello", " world", ".", "\n  ", "&lt;", "&copy;", "&nbsp;", "&", "<", ">", "&unknown;", "&#x41;", "é", "木"),
     *("<!-- note -->", "<script>if (a < b) {}</script>", "<style>p > a {}</style>", "<pre>", "</pre>", "<?x y?>"),
+    *("<?php echo $a->b ?>", "<%= a > b %>", "<?php", "<%", "%>", "?>"),
     *("<a ", '<b x="', "</", "<!--", "<!", "&#", "<script>"),
     *('<span translate="no">', "</span>", '<em class="notranslate">', "</em>", "<svg>", "</svg>", "<!DOCTYPE html>"),
 ]
@@ -34,6 +35,12 @@ def test_what_is_not_translated_is_written_as_it_was_read(source: str) -> None:
 def test_only_text_is_translated() -> None:
     source = '<p class="a">One &amp;\n  two</p><script>x</script><p translate="no">no</p><td>three<br>four</td><b>!</b>'
     assert [text.text for text in Markup(source).texts] == ["One & two", "three", "four"]
+
+
+def test_code_of_templates_is_not_translated() -> None:
+    source = "<% if a > b %><p>One <?php echo $a->b; ?> two <%= name %>.</p><?= $x->y ?><p>a <% b > c</p>"
+    assert [text.text for text in Markup(source).texts] == ["One  two .", "a <% b > c"]
+    assert _rendered("<p>One <%= a->b %> two</p>", "eins zwei", [0, 1]) == "<p>eins <%= a->b %> zwei</p>"
 
 
 def test_a_text_of_very_many_tags_is_divided_by_them() -> None:

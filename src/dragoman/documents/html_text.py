@@ -181,6 +181,9 @@ def _text(source: str, start: int) -> _Token:
     return _Token(start, characters.end(), "text")
 
 
+_SECTIONS_OF_XML = (("<![CDATA[", "]]>"), ("<?", "?>"))
+_CODE_OF_TEMPLATES = (("<?php", "?>"), ("<?=", "?>"), ("<%", "%>"))
+"""What a server fills in; in HTML itself all but the last would end with the first `>`."""
 _DECLARED = re.compile(r"<!DOCTYPE[^>\[]*+\[")
 """A document type with declarations of its own."""
 
@@ -192,10 +195,11 @@ def _markup(source: str, start: int, xml: Xml | None) -> _Token | None:
     if source.startswith("<!--", start):
         end = source.find("-->", start + 2)  # `<!-->` is a whole comment
         return _Token(start, len(source) if end < 0 else end + 3, "other")
-    for opening, closing in (("<![CDATA[", "]]>"), ("<?", "?>")) if xml is not None else ():
+    for opening, closing in _CODE_OF_TEMPLATES if xml is None else _SECTIONS_OF_XML:
         if source.startswith(opening, start):
             end = source.find(closing, start)
-            return _Token(start, len(source) + 1 if end < 0 else end + len(closing), "other")
+            if end >= 0 or xml is not None:
+                return _Token(start, len(source) + 1 if end < 0 else end + len(closing), "other")
     if xml is not None and _DECLARED.match(source, start):
         end = source.find("]", start)
         return _Token(start, source.find(">", end) + 1 or len(source) + 1 if end >= 0 else len(source) + 1, "other")
