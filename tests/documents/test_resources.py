@@ -88,6 +88,15 @@ def test_carriage_returns_stay() -> None:
         assert translated(kind, before.encode()).decode() == expected
 
 
+def test_apostrophes_of_messages_with_arguments_are_doubled() -> None:
+    before = b"a=nicht {0}\nb=geht''s {0}\nc=geht''s\nd='{'0'}' {0}\n"
+    document = open_document(".properties", before, Languages("de", "en"))
+    assert document.texts == ["nicht {0}", "geht's {0}", "geht''s"]
+    assert translated(".properties", before, same) == before
+    after = translated(".properties", before, lambda text: text.replace("nicht", "don't"))
+    assert after == before.replace(b"nicht", b"don''t")
+
+
 def test_choices_of_java_stay() -> None:
     before = b"a={0,choice,0#keine Hunde|1#ein Hund}\n"
     document = open_document(".properties", before, Languages("de", "en"))

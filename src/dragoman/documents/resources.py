@@ -48,6 +48,9 @@ _RESX_NO_TEXT = re.compile(r"""\b(?:type|mimetype)\s*=|\bname\s*=\s*["'](?:&gt;|
 """Attributes of objects, and of the notes of a designer of forms."""
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][\w.-]*);")
 """An entity that the file declares."""
+_ARGUMENT = re.compile(r"\{\d+[,}]")
+"""Of a MessageFormat of Java, in which an apostrophe is written twice: one alone would keep arguments from being filled
+in."""
 _ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ANDROID_ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<sign>.))", re.DOTALL)
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?P<value>(?:(?!\]\]>).)*)\]\]>\s*", re.DOTALL)
@@ -137,8 +140,14 @@ def read_properties(content: bytes, languages: Languages) -> Document:
         codes = (int.from_bytes(units[index : index + 2], "big") for index in range(0, len(units), 2))
         return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
 
-    values = (_plain(*match.span("value"), _unescaped(match["value"]), written) for match in _PROPERTY.finditer(text))
-    return _document(text, encoding, values)
+    def value(match: re.Match[str]) -> _Value:
+        shown = _unescaped(match["value"])
+        if not _ARGUMENT.search(shown) or "'" in shown.replace("''", ""):
+            return _plain(*match.span("value"), shown, written)
+        one = shown.replace("''", "'")
+        return _plain(*match.span("value"), one, lambda translated: written(translated.replace("'", "''")))
+
+    return _document(text, encoding, map(value, _PROPERTY.finditer(text)))
 
 
 def read_apple_strings(content: bytes, languages: Languages) -> Document:
