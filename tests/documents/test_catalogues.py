@@ -163,6 +163,15 @@ def test_a_memory_gets_the_target_language() -> None:
         translated(".tmx", b"<a/>")
 
 
+def test_files_of_other_languages_stay() -> None:
+    pytest.importorskip("lxml", reason="needs lxml")
+    file = '<file source-language="{}" target-language="{}"><trans-unit id="{}"><source>{}</source></trans-unit></file>'
+    files = [("de", "en", 1, "ein"), ("de-DE", "en", 2, "zwei"), ("de", "fr", 3, "drei"), ("nl", "en", 4, "vier")]
+    before = f"<xliff>{''.join(file.format(*each) for each in files)}</xliff>"
+    document = open_document(".xliff", before.encode(), Languages("de", "en"))
+    assert (document.texts, document.untranslated) == (["ein", "zwei"], ["unit 3", "unit 4"])
+
+
 TRADOS = """\ufeff<?xml version="1.0" encoding="utf-8"?><xliff xmlns:sdl='http://sdl.com/FileTypes/SdlXliff/1.0' \
 xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
 <!-- kept --><file original="a &amp; b.docx" source-language='de' target-language="en"><header><sdl:cxts>\

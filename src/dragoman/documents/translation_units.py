@@ -101,7 +101,12 @@ def read_xliff(content: bytes, languages: Languages) -> Document:
 
 
 def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[int, _Segment], list[_Segment]]:
-    """The segments to translate, those with a translation, the fuzzy ones of these by their index, and those left."""
+    """The segments to translate, those with a translation, the fuzzy ones of these by their index, and those left.
+
+    Those of a file whose languages differ from those of the first are left.
+    """
+    first = _declared(root)
+    others = {file for file in root.iter("{*}file") if _differ(_languages_of(root, file), first)}
     segments: list[_Segment] = []
     left: list[_Segment] = []
     done: list[DoneUnit] = []
@@ -109,11 +114,14 @@ def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[
     for unit in root.iter("{*}trans-unit", "{*}segment"):
         if _child(unit, "source") is None or _is_locked(unit):
             continue
+        of_other = bool(others) and next(unit.iterancestors("{*}file"), None) in others
         for number, source, target in _segments(unit):
             definition = _definition(unit, number)
             if definition is not None and definition.get("locked") == "true":
                 continue
             if target is not None and _words(target) and not _is_copy(unit, source, target):
+                if of_other:
+                    continue
                 if _is_fuzzy(unit, number):
                     fuzzy[len(done)] = _Segment(MixedText(target, _role, _half), unit, number)
                     done.append(DoneUnit(len(segments), _shown(source), _shown(target), fuzzy=True))
@@ -122,7 +130,8 @@ def _read_segments(root: Element) -> tuple[list[_Segment], list[DoneUnit], dict[
                 continue
             text = MixedText(source, _role, _half, lines=_keeps_lines(source))
             if text.inline.has_words:
-                (left if CASES.search(_words(source)) else segments).append(_Segment(text, unit, number))
+                stays = of_other or CASES.search(_words(source))
+                (left if stays else segments).append(_Segment(text, unit, number))
     return segments, done, fuzzy, left
 
 
@@ -141,9 +150,18 @@ def _edit(segment: _Segment, text: str) -> None:
 
 def _declared(root: Element) -> Languages:
     """The languages that XLIFF names, for its first file."""
-    file = next(root.iter("{*}file"), root)
+    return _languages_of(root, next(root.iter("{*}file"), root))
+
+
+def _languages_of(root: Element, file: Element) -> Languages:
     source = root.get("srcLang") or file.get("source-language") or ""
     return Languages(source, root.get("trgLang") or file.get("target-language") or "")
+
+
+def _differ(one: Languages, other: Languages) -> bool:
+    """Whether both name a source or a target, and not the same language."""
+    pairs = ((one.source, other.source), (one.target, other.target))
+    return any(a and b and base_language(a).lower() != base_language(b).lower() for a, b in pairs)
 
 
 def _child(unit: Element, name: str) -> Element | None:

@@ -216,4 +216,7 @@ def _summary(translated: TranslatedDocument) -> str:
 def _untranslated(places: Sequence[str]) -> str:
     """What to say of texts that were not translated."""
     shown = ", ".join(places[:MOST_UNSURE]) + ("" if len(places) <= MOST_UNSURE else " ...")
-    return f"{len(places):,} texts stay as they are, as ICU messages with cases or as they cannot be put back: {shown}"
+    return (
+        f"{len(places):,} texts stay as they are, as ICU messages with cases, as text of other languages than the rest, or "
+        f"as they cannot be put back: {shown}"
+    )
