@@ -217,6 +217,6 @@ def _untranslated(places: Sequence[str]) -> str:
     """What to say of texts that were not translated."""
     shown = ", ".join(places[:MOST_UNSURE]) + ("" if len(places) <= MOST_UNSURE else " ...")
     return (
-        f"{len(places):,} texts stay as they are, as ICU messages with cases, as text of other languages than the rest, or "
-        f"as they cannot be put back: {shown}"
+        f"{len(places):,} texts stay as they are (messages of ICU with cases, text in other languages than the rest, "
+        f"what cannot be put back): {shown}"
     )
