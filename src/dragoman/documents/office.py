@@ -36,7 +36,7 @@ _FORMATTED = re.compile(r"(html)?(source)?code|(html)?preformatted(text)?|macrot
 _CELL_BREAK = re.compile(r"((?:_x000[Dd]_)?\n|_x000[Dd]_)")
 """A line break in a cell; Excel writes a carriage return as _x000D_."""
 _TRACKED = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
-_TRANSLATED_FIELDS = ("HYPERLINK", "TOC")
+_TRANSLATED_FIELDS = (["HYPERLINK"], ["TOC"])
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class _Paragraph:
                         yield from self._in_run(one, properties)
             elif tag == names.text:
                 yield from self._text(child.text or "", None, in_run=False)
-            elif tag in names.wrappers:
+            elif tag in names.wrappers or _is_translated_field(child.get(f"{_W}instr", "")):
                 yield _Atom("open", child)
                 inside = child.find(f"{_W}sdtContent") if tag == f"{_W}sdt" else child
                 yield from self._atoms(child if inside is None else inside)
@@ -404,15 +404,13 @@ class _Paragraph:
                 depth = [{"open": 1, "close": -1}.get(one.kind, 0) for one in atoms[start:index]]
                 if sum(depth) or any(sum(depth[:end]) < 0 for end in range(len(depth))):
                     continue  # it begins inside of an element and ends outside
-                words = "".join(
+                code = "".join(
                     one.element.text or ""
                     for one in atoms[start:separate]
                     if one.kind == "leaf" and local_name(one.element) == "instrText"
-                ).split()
-                head = any(one.kind in ("open", "close") for one in atoms[start:separate])
-                translated = (
-                    bool(words) and words[0].upper() in _TRANSLATED_FIELDS and separate < index - 1 and not head
                 )
+                head = any(one.kind in ("open", "close") for one in atoms[start:separate])
+                translated = _is_translated_field(code) and separate < index - 1 and not head
                 ends[start] = (index, separate, translated)
         return ends
 
@@ -541,6 +539,11 @@ def _is_index(properties: Element | None) -> bool:
         return False
     aligned = {one.get(f"{_W}val") or one.get("val") for one in properties if local_name(one) == "vertAlign"}
     return bool(aligned & {"superscript", "subscript"}) or properties.get("baseline", "0") != "0"
+
+
+def _is_translated_field(code: str) -> bool:
+    """Whether the result of a field, such as `HYPERLINK "https://..."`, is translated."""
+    return code.upper().split()[:1] in _TRANSLATED_FIELDS
 
 
 def _is_field_part(atom: _Atom) -> bool:
