@@ -90,6 +90,7 @@ PARAGRAPHS = {
     "a name": _run("Der Hund von ") + _field("MERGEFIELD Name", "«Name»") + _run(" läuft."),
     "a linked field": _run("Ein ") + _field('HYPERLINK "x"', "Hund") + _run(" läuft."),
     "a simple link": f'<w:fldSimple w:instr=" HYPERLINK x ">{_run("Ein Hund")}</w:fldSimple>' + _run(" läuft."),
+    "a comment of XML": _run("Ein Hund ") + "<!-- x -->" + _run("läuft."),
     "a simple name": _run("Der Hund von ") + f'<w:fldSimple w:instr="MERGEFIELD x">{_run("«Name»")}</w:fldSimple>',
     "a table of contents": _field("TOC", "").partition("<w:r><w:t>")[0]
     + _run("Hund")

@@ -292,7 +292,7 @@ class _Paragraph:
                         yield from self._in_run(one, properties)
             elif tag == names.text:
                 yield from self._text(child.text or "", None, in_run=False)
-            elif tag in names.wrappers or _is_translated_field(child.get(f"{_W}instr", "")):
+            elif tag in names.wrappers or _is_translated_field(child.get(f"{_W}instr") or ""):
                 yield _Atom("open", child)
                 inside = child.find(f"{_W}sdtContent") if tag == f"{_W}sdt" else child
                 yield from self._atoms(child if inside is None else inside)
