@@ -96,7 +96,9 @@ def test_elements_of_a_paragraph_stay_in_their_places() -> None:
 
 
 def test_raised_and_lowered_text_stays_at_its_word() -> None:
-    styles = '<style:style style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    styles = (
+        '<style:style style:name="T1"><!-- x --><style:text-properties style:text-position="super 58%"/></style:style>'
+    )
     raised = '<text:span text:style-name="T1">{}</text:span>'.format
     before = f"<text:p>Hund{raised(1)} auf H{raised(2)}O.</text:p>"
     found = _body(translated(".odt", _content(before, styles), upper))

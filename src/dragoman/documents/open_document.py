@@ -95,7 +95,7 @@ class _Styles:
             if _CODE.fullmatch(above):
                 self._code.add(name)
             properties = [key for one in style for key in one.attrib if not key.startswith("{http://openoffice.org")]
-            position = " ".join(one.get(f"{_STYLE}text-position", "") for one in style).split()
+            position = " ".join(one.get(f"{_STYLE}text-position") or "" for one in style).split()
             if position and position[0] not in ("0", "0%"):
                 self._indices.add(name)
             if not above and not properties and not any(len(one) for one in style):
