@@ -55,6 +55,7 @@ def test_tags_that_never_end_are_read_in_linear_time() -> None:
     document = Markup(source)
     assert document.texts[-1].text.endswith("<a & b")
     assert _written(document) == source
+    assert _written(Markup("<p>a</p>" + "<% " * 300_000 + "<b>")).endswith("<% <b>")
 
 
 def _rendered(source: str, target: str, links: list[int | None]) -> str:

@@ -13,7 +13,7 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, compress, pairwise
 from typing import NamedTuple
@@ -157,8 +157,11 @@ def _tokens(source: str, xml: Xml | None) -> Iterator[_Token]:
     """The parts of a document, in order and without gaps."""
     position, tags = 0, source.rfind(">") + 1
     """What follows the end of the last tag is text."""
+    last = {closing: source.rfind(closing) for closing in _CODE_OF_TEMPLATES.values()} if xml is None else {}
     while position < len(source):
-        token = _markup(source, position, xml) if source[position] == "<" and position < tags else None
+        token = None
+        if source[position] == "<" and position < tags:
+            token = _code_of_template(source, position, last) or _markup(source, position, xml)
         token = token or _text(source, position)
         if token.end > len(source):  # a tag that has begun and never ends: what follows is text
             tags, token = position, _text(source, position)
@@ -172,6 +175,18 @@ def _tokens(source: str, xml: Xml | None) -> Iterator[_Token]:
             position = content
 
 
+_CODE_OF_TEMPLATES = {"<?php": "?>", "<?=": "?>", "<%": "%>"}
+"""What a server fills in, and its end; in HTML itself all but the last would end with the first `>`."""
+
+
+def _code_of_template(source: str, start: int, last: Mapping[str, int]) -> _Token | None:
+    """The code that begins at `<`, if any; `last` has the last place of each end: none is looked for in vain."""
+    for opening, closing in _CODE_OF_TEMPLATES.items():
+        if start < last.get(closing, -1) and source.startswith(opening, start):
+            return _Token(start, source.find(closing, start) + len(closing), "other")
+    return None
+
+
 def _text(source: str, start: int) -> _Token:
     entity = _ENTITY.match(source, start)
     if entity is not None and html.unescape(entity[0]) != entity[0]:
@@ -181,9 +196,6 @@ def _text(source: str, start: int) -> _Token:
     return _Token(start, characters.end(), "text")
 
 
-_SECTIONS_OF_XML = (("<![CDATA[", "]]>"), ("<?", "?>"))
-_CODE_OF_TEMPLATES = (("<?php", "?>"), ("<?=", "?>"), ("<%", "%>"))
-"""What a server fills in; in HTML itself all but the last would end with the first `>`."""
 _DECLARED = re.compile(r"<!DOCTYPE[^>\[]*+\[")
 """A document type with declarations of its own."""
 
@@ -195,11 +207,10 @@ def _markup(source: str, start: int, xml: Xml | None) -> _Token | None:
     if source.startswith("<!--", start):
         end = source.find("-->", start + 2)  # `<!-->` is a whole comment
         return _Token(start, len(source) if end < 0 else end + 3, "other")
-    for opening, closing in _CODE_OF_TEMPLATES if xml is None else _SECTIONS_OF_XML:
+    for opening, closing in (("<![CDATA[", "]]>"), ("<?", "?>")) if xml is not None else ():
         if source.startswith(opening, start):
             end = source.find(closing, start)
-            if end >= 0 or xml is not None:
-                return _Token(start, len(source) + 1 if end < 0 else end + len(closing), "other")
+            return _Token(start, len(source) + 1 if end < 0 else end + len(closing), "other")
     if xml is not None and _DECLARED.match(source, start):
         end = source.find("]", start)
         return _Token(start, source.find(">", end) + 1 or len(source) + 1 if end >= 0 else len(source) + 1, "other")
