@@ -27,7 +27,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\{(?::|[#.][\w-])[^{}]*\}")
 """Footnotes, boxes of tasks, and attributes such as the {#name} of a heading."""
 _FORMULA_IN_TEXT = re.compile(r"(\${1,2})(?=\S)(?:\\.|[^$\\\n])+(?<!\s)\1(?!\d)")
-_RAW = re.compile(rf"{_FORMULA_IN_TEXT.pattern}|\{{[%{{].*?[%}}]\}}")
+_RAW = re.compile(rf"{_FORMULA_IN_TEXT.pattern}|\{{[%{{].{{0,999}}?[%}}]\}}")
 """Formulas, and what templates fill in: signs of Markdown mean nothing there."""
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _HTML_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
