@@ -68,6 +68,13 @@ def test_a_catalogue_gets_fuzzy_translations() -> None:
         translated(".po", b"msgid 1\nxx")
 
 
+def test_forms_of_a_plural_that_are_there_stay_beside_those_that_are_filled() -> None:
+    pytest.importorskip("polib", reason="needs polib")
+    before = 'msgid "ein Hund"\nmsgid_plural "viele Hunde"\nmsgstr[0] "a dog"\nmsgstr[1] ""\n'
+    after = before.replace('""', '"VIELE HUNDE"')
+    assert translated(".po", before.encode()).decode() == f"#, fuzzy\n{after}"
+
+
 def test_lines_of_a_catalogue_may_be_indented() -> None:
     before = '  msgid "ein Hund"\n  msgstr ""\n  ""\n\nmsgid "Mann"\nmsgstr ""\n'
     expected = '#, fuzzy\n  msgid "ein Hund"\nmsgstr "EIN HUND"\n\n#, fuzzy\nmsgid "Mann"\nmsgstr "MANN"\n'

@@ -30,8 +30,10 @@ FILES = {
         "# hund\na.b = EIN HUND\nc: ZWEI DREI\nd=GR\\u00dcN\n! x\ne=1\nf EIN HUND\n",
     ),
     "strings": (
-        '/* hund\n"alt" = "ein";\n*/ "key" = "ein \\"Hund\\"";\n"zwei" = "a\\nb"; "u" = "//x/y";\n// "x" = "y";\n',
-        '/* hund\n"alt" = "ein";\n*/ "key" = "EIN \\"HUND\\"";\n"zwei" = "A\\nB"; "u" = "//x/y";\n// "x" = "y";\n',
+        '/* hund\n"alt" = "ein";\n*/ "key" = "ein \\"Hund\\"";\n"zwei" = "a\\nb"; "u" = "//x/y";\n// "x" = "y";\n'
+        "'drei' = 'l\\'\"Hund\"';\na.b-c = \"vier\";\n",
+        '/* hund\n"alt" = "ein";\n*/ "key" = "EIN \\"HUND\\"";\n"zwei" = "A\\nB"; "u" = "//x/y";\n// "x" = "y";\n'
+        "'drei' = 'L\\'\"HUND\"';\na.b-c = \"VIER\";\n",
     ),
     "resx": (
         '<root><data name="a" xml:space="preserve"><value>ein &lt;b&gt;Hund&lt;/b&gt;</value></data>'

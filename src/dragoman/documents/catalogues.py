@@ -28,7 +28,7 @@ _CHARSET = re.compile(rb"charset=([\w-]+)")
 
 
 def read_catalogue(content: bytes, languages: Languages) -> Document:
-    """Read a gettext catalogue; new translations are fuzzy, and all forms of a plural are translated.
+    """Read a gettext catalogue; new translations are fuzzy, and all empty forms of a plural are translated.
 
     All other lines stay as they are, but for the encoding in the header: it becomes UTF-8 if it lacks a character of a
     translation, or if the file is UTF-8.
@@ -53,15 +53,15 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     fuzzy: list[tuple[Any, int, int, int]] = []
     """Fuzzy entries with their lines, and the index in `done` of their first form."""
     for entry, start, end in zip(catalogue, starts, starts[1:], strict=False):
-        translated = entry.msgstr or next(filter(None, entry.msgstr_plural.values()), "")
+        forms = [target for _, target in _forms(entry)]
         if entry.obsolete or not entry.msgid.strip():
             continue
-        if translated and entry.fuzzy:
+        if any(forms) and entry.fuzzy:
             fuzzy.append((entry, start, end, len(done)))
             done += [DoneUnit(len(texts), source, target, fuzzy=True) for source, target in _forms(entry)]
             continue
-        if translated:
-            done.append(DoneUnit(len(texts), entry.msgid, translated, fuzzy=False))
+        if all(forms):
+            done.append(DoneUnit(len(texts), entry.msgid, forms[0], fuzzy=False))
             continue
         if CASES.search(entry.msgid):
             untranslated.append(f"line {start + 1}")
@@ -159,7 +159,10 @@ def _filled(entry: Any, lines: list[str], translations: list[RatedText], *, is_s
     """The lines of an entry with its translations; the entry becomes fuzzy unless they are sure."""
     one, several = as_text(translations[0].text), as_text(translations[-1].text)
     numbers = entry.msgstr_plural or {0: "", 1: ""}
-    forms = {number: one if number == min(numbers) and len(numbers) > 1 else several for number in numbers}
+    forms = {
+        number: there or (one if number == min(numbers) and len(numbers) > 1 else several)
+        for number, there in numbers.items()
+    }
     filled = _with_translation(lines, forms if entry.msgid_plural else one)
     if is_sure:
         return list(_without_fuzzy(filled))

@@ -26,7 +26,9 @@ _NO_TEXT = re.compile(r"\S+://\S+|[\w.+-]+@[\w.-]+|[./~@?]\S*/\S*|#[0-9a-fA-F]{3
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _ANCHOR_OR_TAG = re.compile(r"(?:[&!]\S*\s+)+")
 _APPLE = re.compile(
-    r'/\*.*?\*/|//[^\n]*|(?:"(?:[^"\\]|\\.)*+"|\w+)\s*=\s*"(?P<value>(?:[^"\\]|\\.)*+)"\s*;',
+    r"/\*.*?\*/|//[^\n]*|"
+    r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\w.$:/-]++)\s*=\s*"""
+    r"""(?P<quote>["'])(?P<value>(?:(?!(?P=quote))[^\\]|\\.)*+)(?P=quote)\s*;""",
     re.DOTALL,
 )
 _PROPERTY = re.compile(
@@ -158,11 +160,11 @@ def read_apple_strings(content: bytes, languages: Languages) -> Document:
     """
     text, encoding = decoded(content)
 
-    def written(value: str) -> str:
-        return re.sub(r'[\\"\n\r]', lambda one: _ESCAPED.get(one[0], f"\\{one[0]}"), value)
+    def written(value: str, quote: str) -> str:
+        return re.sub(rf"[\\{quote}\n\r]", lambda one: _ESCAPED.get(one[0], f"\\{one[0]}"), value)
 
     values = (
-        _plain(*match.span("value"), _unescaped(match["value"]), written)
+        _plain(*match.span("value"), _unescaped(match["value"]), partial(written, quote=match["quote"]))
         for match in _APPLE.finditer(text)
         if match["value"]
     )
