@@ -95,7 +95,7 @@ def test_the_document_is_the_same_when_the_text_is() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        # A footnote that is an address looks like a link by reference.
+        # To CommonMark a footnote of one word is the address of a link.
         ("Siehe dies[^1] und das[^note].\n\n[^1]: http://a.b\n[^note]: http://c.d\n", "das[^note] und dies[^1] Siehe."),
         (
             "| Die erste<br>die zweite Zeile |\n|-|\n| x<br/>y z |\n",
@@ -115,6 +115,12 @@ def test_footnotes_tags_and_attributes_stay_in_their_places(given: str, expected
     assert found.splitlines()[: len(expected.splitlines())] == expected.splitlines()
     kept = [line for line in given.splitlines() if line.startswith("[^")]
     assert [line for line in found.splitlines() if line.startswith("[^")] == kept
+
+
+def test_each_footnote_is_a_text() -> None:
+    before = "> [^1]: ein Hund\n> [^2]: Katze\n\n[^a]:eine Maus,\n    ein Tier\n\n    und mehr\n"
+    expected = "> [^1]: EIN HUND\n> [^2]: KATZE\n\n[^a]:EINE MAUS, EIN TIER\n\n    UND MEHR\n"
+    assert translated(".md", before.encode()).decode() == expected
 
 
 @pytest.mark.parametrize(

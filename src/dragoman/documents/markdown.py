@@ -24,7 +24,7 @@ _FRONT = re.compile(
     r"\A(?:---[ \t]*\r?\n.*?^(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?^\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_KEPT = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?= )|\{(?::|[#.][\w-])[^{}]*\}")
+_KEPT = re.compile(r"\[\^[^\]\s]+\]|\A\[[ xX]\](?= )|\{(?::|[#.][\w-])[^{}]*\}")
 """Footnotes, boxes of tasks, and attributes such as the {#name} of a heading."""
 _FORMULA_IN_TEXT = re.compile(r"(\${1,2})(?=\S)(?:\\.|[^$\\\n])+(?<!\s)\1(?!\d)")
 _RAW = re.compile(rf"{_FORMULA_IN_TEXT.pattern}|\{{[%{{].{{0,999}}?[%}}]\}}")
@@ -103,7 +103,7 @@ _CONTAINER = re.compile(
     r"[ \t>]*(?:(?::{3,}[ \t]*[\w-]*|(?<=>)[ \t]*\[!\w+\][-+]?)(?P<title>.*)|\{%.*%\}[ \t]*|\{\{.*\}\}[ \t]*)"
 )
 _ADMONITION = re.compile(r"(?P<indent> *)(?:!!!|\?\?\?\+?|===) +[^\"\n]*(?P<title>\".*\")?[ \t]*")
-_DEFINITION = re.compile(r"\A( {0,3}):(?=[ \t]+\S)")
+_DEFINITION = re.compile(r"\A((?: {0,3}>)* {0,3})(?::(?=[ \t])|\[\^[^\]\s]+\]:)[ \t]*(?=\S)")
 """Blocks of MkDocs, Docusaurus, Pandoc, GitHub and templates, which CommonMark takes for text."""
 
 
@@ -111,7 +111,7 @@ def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
     """The lines as CommonMark understands them, and the numbers of lines with a title, which stays untranslated.
 
     Lines that begin or end other blocks become empty, the text of blocks of MkDocs loses its indent, and definitions
-    become items.
+    and footnotes become items.
     """
     result: list[str] = []
     titles: list[int] = []
@@ -138,7 +138,7 @@ def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
             result.append("\n")
             continue
         inside = line[margins[-1] :] if line.strip() else line
-        result.append(_DEFINITION.sub(r"\1-", inside, count=1))
+        result.append(_DEFINITION.sub(r"\1- ", inside, count=1))
     return _without_formulas(result), titles
 
 
@@ -257,7 +257,7 @@ def _inline(token: Token) -> Inline:
     inline = Inline()
     opened: list[int] = []
     is_address = False
-    children = list(_without_bare_marks(_without_footnotes(token.children or [])))
+    children = list(_without_bare_marks(token.children or []))
     ends = _ends_of_tags(children)
     closing = set(ends.values())
     for index, child in enumerate(children):
@@ -295,23 +295,6 @@ def _inline(token: Token) -> Inline:
         else:
             inline.leaf(child.content)
     return inline
-
-
-def _without_footnotes(children: list[Token]) -> Iterator[Token]:
-    """The parts of a block. A footnote whose text is one word, such as an address, is not read as a link to it."""
-    from markdown_it.token import Token
-
-    footnote = None
-    for child in children:
-        if child.type == "link_open" and str(child.meta.get("label", "")).startswith("^"):
-            footnote = ""
-        elif child.type == "link_close" and footnote is not None:
-            yield Token("html_inline", "", 0, content=f"[{footnote}]")
-            footnote = None
-        elif footnote is None:
-            yield child
-        else:
-            footnote += child.content
 
 
 def _without_bare_marks(parts: Iterable[Token]) -> Iterator[Token]:
