@@ -14,6 +14,7 @@ from dragoman.errors import ConfigError
 from dragoman.reproduction.commands import steps_of
 from dragoman.reproduction.corpus import Corpus
 from dragoman.reproduction.experiment import experiment_names, load_experiment
+from dragoman.reproduction.measuring import measuring_steps
 from dragoman.reproduction.plan import Plan, TrainingBudget
 from dragoman.reproduction.steps import on_device
 
@@ -94,6 +95,16 @@ def test_fewer_seeds_change_no_command_and_leave_out_the_ensembles_that_need_mor
     commands = {step.name: step.command for step in steps_of(_plan("sutskever2014-table1", tmp_path, seeds=3))}
     assert not {"translate-ensemble-seed1", "translate-pair-seed3"} & commands.keys()
     assert commands["translate-pair-seed2"][1:3] == ("runs/reversed-seed2", "runs/reversed-seed3")
+
+
+def test_an_ensemble_of_the_models_of_all_seeds_is_one_system(tmp_path: Path) -> None:
+    plan = _plan("sutskever2014-table1", tmp_path, seeds=5)
+    steps = [step.name for step in steps_of(plan)]
+    assert [name for name in steps if name.startswith("translate-ensemble-seed")] == ["translate-ensemble-seed1"]
+    for seed in range(1, 6):
+        assert measuring_steps(plan, "bleu", "ensemble", seed) == ["translate-ensemble-seed1"]
+        assert plan.output("translate", "ensemble", seed) == Path("systems/ensemble-seed1.hypotheses.xz")
+        assert measuring_steps(plan, "bleu", "pair", seed) == [f"translate-pair-seed{seed}"]
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -30,7 +30,7 @@ def steps_of(plan: Plan) -> list[Step]:
             system = plan.experiment.systems[name]
             if not plan.can_be_measured(system, seed):
                 continue
-            for step in _measuring(plan, name, system, seed):
+            for step in _measuring(plan, name, system, plan.own_seed(name, seed)):
                 steps.setdefault(step.name, step)
     for model in plan.experiment.samples.heat_maps:
         steps[f"heatmap-{model}"] = _heat_maps(plan, model)

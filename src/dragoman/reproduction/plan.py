@@ -70,7 +70,12 @@ class Plan:
 
     def output(self, step: str, system: str, seed: int) -> Path:
         """The file that a step writes of a system."""
-        return Path("systems", f"{system}-seed{seed}.{OUTPUTS[step]}")
+        return Path("systems", f"{system}-seed{self.own_seed(system, seed)}.{OUTPUTS[step]}")
+
+    def own_seed(self, system: str, seed: int) -> int:
+        """The first seed for which a system has the same models: 1 for an ensemble of those of all seeds."""
+        one = self.experiment.systems[system]
+        return 1 if one.phrase_based is None and one.seeds >= self._circle else seed
 
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
         """The models of a system and their seeds: from `seed` on, in the circle of the seeds of the experiment.
@@ -78,9 +83,12 @@ class Plan:
         Fewer seeds in the budget do not change what a system consists of, so results of more seeds can be added later.
         Empty if a model belongs to it whose seed is beyond the budget.
         """
-        circle = max(self.experiment.seeds, self.budget.seeds)
-        seeds = [(seed - 1 + offset) % circle + 1 for offset in range(system.seeds)]
+        seeds = [(seed - 1 + offset) % self._circle + 1 for offset in range(system.seeds)]
         return [(model, one) for model in system.models for one in seeds] if max(seeds) <= self.budget.seeds else []
+
+    @property
+    def _circle(self) -> int:
+        return max(self.experiment.seeds, self.budget.seeds)
 
     def can_be_measured(self, system: System, seed: int) -> bool:
         """Whether all models of a system have seeds of the budget."""
