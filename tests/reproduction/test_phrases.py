@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.reproduction.corpus import Corpus
 from dragoman.reproduction.decisions import METRICS
-from dragoman.reproduction.experiment import Experiment, PhraseBasedRow, Samples
+from dragoman.reproduction.experiment import Experiment, PhraseBasedRow, Samples, System
 from dragoman.reproduction.maps import map_statistics
 from dragoman.reproduction.phrases import log_scores, phrase_statistics, read_phrases, shown_phrases, write_phrases
 from dragoman.reproduction.plan import Plan, TrainingBudget
@@ -26,7 +26,10 @@ def _plan(folder: Path, source: list[str], target: list[str], join: int = 1) -> 
     write_lines(corpus.words_path("train", "source"), source)
     write_lines(corpus.words_path("train", "target"), target)
     samples = Samples(phrases_of=("network",), phrases=1)
-    experiment = Experiment(name="e", family="e", digest="", title="", paper="", item="", samples=samples)
+    systems = {"network": System(label="network")}
+    experiment = Experiment(
+        name="e", family="e", digest="", title="", paper="", item="", samples=samples, systems=systems
+    )
     (folder / "systems").mkdir()
     return Plan(experiment, corpus, folder, TrainingBudget(1, None, 1.0, 1), {})
 
@@ -93,15 +96,16 @@ def test_best_targets_scores_and_samples_are_counted(tmp_path: Path, monkeypatch
     expected = np.corrcoef(table, network)[0, 1]
     assert METRICS["score_correlation"].score(statistics.sum(axis=0)) == pytest.approx(expected)
     np.testing.assert_allclose(log_scores(plan, ROW, 1), np.stack([table, network], axis=1))
-    samples = ["A B", "A B", "C D", "D E F", "C D E"]
-    lines = [f"0 ||| {text} ||| dragoman= -1 ||| -1" for text in samples] + ["1 ||| y ||| dragoman= -1 ||| -1"]
+    samples = [("A B", -3), ("A B", -3), ("C D", -1), ("D E F", -2), ("C D E", -4)]
+    lines = [f"0 ||| {text} ||| dragoman= {score} ||| {score}" for text, score in samples]
+    lines.append("1 ||| y ||| dragoman= -1 ||| -1")
     write_lines(plan.folder / plan.output("samples", "network", 1), lines)
     assert phrase_statistics(plan, "samples_in_table", "network", ROW, 1).tolist() == [[3, 5], [0, 1]]
     assert phrase_statistics(plan, "samples_in_text", "network", ROW, 1).tolist() == [[4, 5], [1, 1]]
     (shown,) = shown_phrases(plan, "network", ROW, 1)
     assert shown.table == ["A B C", "A B C D", "A B"]
     assert shown.network == ["A B", "A B C D", "A B C"]
-    assert shown.samples[0] == ("A B", 2)
+    assert shown.samples == [("C D", 1), ("D E F", 1), ("A B", 2), ("C D E", 1)]  # best scores first
     # What is read of a table is kept.
     for row in (PLAIN, ROW):
         (plan.folder / plan.system(row, 1) / "phrase-table.gz").unlink()
@@ -114,13 +118,13 @@ def test_neighbours_of_a_map_are_compared_with_all_points(tmp_path: Path) -> Non
     plan = _plan(tmp_path, [], ["a red house", "a blue house", "red", "we see", "you see"])
     rows = {"red": (0, 0), "blue": (0, 1), "see": (5, 5)}
     lines = [f"{x}\t{y}\t\t{text}" for text, (x, y) in rows.items()]
-    write_lines(plan.folder / plan.output("map-words", "n", 1), ["x\ty\tgroup\ttext", *lines])
+    write_lines(plan.folder / plan.output("map-words", "network", 1), ["x\ty\tgroup\ttext", *lines])
     # red stands beside a, house, and the two ends; blue beside a and house; see beside we, you, and the end twice.
     alike, ends = 2 / np.sqrt(4 * 2), np.sqrt(2) / np.sqrt(4 * 4)
     expected = [[alike, (alike + ends) / 2], [alike, alike / 2], [0, ends / 2]]
-    np.testing.assert_allclose(map_statistics(plan, "word_neighbours", "n", 1), expected)
+    np.testing.assert_allclose(map_statistics(plan, "word_neighbours", "network", 1), expected)
     phrases = {"a b c": (0, 0), "a b d": (1, 0), "e f": (9, 9)}
     lines = [f"{x}\t{y}\t\t{text}" for text, (x, y) in phrases.items()]
-    write_lines(plan.folder / plan.output("map-phrases", "n", 1), ["x\ty\tgroup\ttext", *lines])
+    write_lines(plan.folder / plan.output("map-phrases", "network", 1), ["x\ty\tgroup\ttext", *lines])
     expected = [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [0, 0]]
-    np.testing.assert_allclose(map_statistics(plan, "phrase_neighbours", "n", 1), expected, atol=1e-12)
+    np.testing.assert_allclose(map_statistics(plan, "phrase_neighbours", "network", 1), expected, atol=1e-12)

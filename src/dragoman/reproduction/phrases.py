@@ -41,8 +41,9 @@ CHOSEN, MAPPED = 100, 60
 """Phrases of each group, and those of a map."""
 PAIRS = 4000
 """Phrase pairs whose scores are compared."""
-BEST, LIKELY = 3, 5
-"""Targets of the table and of the network, and distinct samples, that are shown of a phrase (tables 2 and 3)."""
+BEST, BEST_SAMPLES = 3, 5
+"""Targets of the table and of the network, and distinct samples, that are shown of a phrase (tables 2 and 3), best
+first."""
 _COUNTED = 1_000_000
 """Most occurrences that are counted; of a longer text a random part of the distinct phrases is counted."""
 _TARGET_GIVEN_SOURCE = 2
@@ -201,10 +202,11 @@ def _preferred_words(rows: Sequence[Row], column: int) -> tuple[float, float]:
 
 
 def _samples(plan: Plan, name: str, seed: int) -> list[Counter[str]]:
-    """The samples of each chosen phrase, with their counts."""
+    """The samples of each chosen phrase, best scores first, with their counts."""
     samples: list[Counter[str]] = [Counter() for _ in read_phrases(plan)]
     for entries in by_sentence(read_nbest(plan.folder / plan.output("samples", name, seed))):
-        samples[entries[0].sentence] = Counter(entry.text for entry in entries)
+        best_first = sorted(entries, key=lambda entry: -entry.total)
+        samples[entries[0].sentence] = Counter(entry.text for entry in best_first)
     return samples
 
 
@@ -237,5 +239,5 @@ def shown_phrases(plan: Plan, name: str, row: PhraseBasedRow, seed: int) -> list
             [one.target for one in sorted(rows, key=lambda one: -one.scores[column])][:BEST]
             for column in (_TARGET_GIVEN_SOURCE, TRANSLATION_SCORES)
         )
-        shown.append(ShownPhrase(*phrase, of_table, of_network, drawn.most_common(LIKELY)))
+        shown.append(ShownPhrase(*phrase, of_table, of_network, list(drawn.items())[:BEST_SAMPLES]))
     return shown
