@@ -30,7 +30,7 @@
 # Later, before any row of theirs: the claims of the two experiments named phrase-based, and the reading of the weights of
 # Luong's models, which is measured (aligned_word). After the first four rows: the order, main claims first. Rows of one
 # paper share models, whose weights another machine has not, so that those which need few more of them follow at once.
-# Then experiments that explain rows: luong2015-window, luong2015-dropout, luong2015-standard and cho2014-longer.
+# Then experiments that explain rows: luong2015-window and luong2015-standard.
 # Words that occur once in the English text or twice in the German are unknown: 3.8 % of the words of the test sets.
 set -euo pipefail
 DATA=$1 DIR=$2 PAIR=${PAIR:-en-de}
@@ -118,7 +118,7 @@ every luong2015-table1 luong2015-figures5-6 luong2015-phrase-based luong2015-tab
 for experiment in sutskever2014-table1 sutskever2014-figure2 sutskever2014-figure3 sutskever2014-table2; do
     [ "$most" -lt 3 ] || reproduce "$experiment" 5
 done
-every luong2015-window luong2015-dropout luong2015-standard cho2014-longer cho2014-tables2-3 cho2014-figures4-5 \
-    luong2015-table4 luong2015-table2 sutskever2014-depth luong2015-table3
+every luong2015-window luong2015-standard cho2014-tables2-3 cho2014-figures4-5 luong2015-table4 luong2015-table2 \
+    sutskever2014-depth luong2015-table3
 [ "${TOKENS:-1024}" -ne 1024 ] || python "$BENCH/reproduction_page.py"
 [ "$ONLY_PAGES" ] || [ ${#UNFINISHED[@]} -eq 0 ] || { echo "without all of their values: ${UNFINISHED[*]}" >&2; exit 2; }

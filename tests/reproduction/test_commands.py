@@ -68,14 +68,14 @@ def test_models_of_phrase_pairs_get_the_table_and_language_models_their_scaled_s
     assert cslm.endswith("training.seed=2 training.updates=800")
 
 
-def test_a_longer_training_has_its_multiple_of_the_updates_or_of_the_minutes(tmp_path: Path) -> None:
-    plan = _plan("luong2015-dropout", tmp_path)
+def test_a_training_of_another_length_has_its_multiple_of_the_updates_or_of_the_minutes(tmp_path: Path) -> None:
+    plan = _plan("luong2015-standard", tmp_path)
     timed = replace(plan, budget=replace(plan.budget, minutes=6))
     updates, minutes = ({step.name: " ".join(step.command) for step in steps_of(one)} for one in (plan, timed))
-    assert updates["train-dropout-seed1"].endswith("training.updates=800")
-    assert updates["train-dropout-longer-seed1"].endswith("training.updates=1333")
-    assert "--minutes 6 " in minutes["train-dropout-seed1"]
-    assert "--minutes 10.0002 " in minutes["train-dropout-longer-seed1"]
+    assert updates["train-local-p-seed1"].endswith("training.updates=800")
+    assert updates["train-standard-seed1"].endswith("training.updates=533")
+    assert "--minutes 6 " in minutes["train-local-p-seed1"]
+    assert "--minutes 4.0002 " in minutes["train-standard-seed1"]
 
 
 def test_a_model_with_the_recipe_of_its_preset_takes_neither_scale_nor_settings(tmp_path: Path) -> None:
