@@ -27,6 +27,13 @@ def test_weights_are_read_as_they_were_written(tmp_path):
     assert as_weights(vector, SHAPE) == weights
 
 
+def test_the_name_of_a_feature_may_contain_equals_signs(tmp_path):
+    weights = {"wt_=~=": (0.5, -1.0), "F": (2.0,)}
+    with weights_file(tmp_path / "w") as write:
+        write(weights)
+    assert read_weights(tmp_path / "w") == weights
+
+
 def test_the_format_is_that_of_moses(tmp_path):
     with weights_file(tmp_path / "w") as write:
         write({"LM0": (0.5,), "TM0": np.array([0.2, 0.1])})
@@ -51,6 +58,7 @@ def test_weights_follow_the_order_of_the_list_not_of_the_file():
         ("LM0= one\n", ":1: a weight of LM0 is 'one', not a finite number"),
         ("LM0= 1\nLM0= 2\n", ":2: the weights of LM0 are given twice"),
         ("LM0=\n", ":1: 'LM0=' is no weight"),
+        ("LM0= 1 TM0= 2\n", ":1: 'LM0= 1 TM0= 2' is no weight"),
         ("\n# nothing\n", ": no weights in it"),
     ],
 )

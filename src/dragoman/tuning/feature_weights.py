@@ -33,9 +33,9 @@ def read_weights(path: str | Path) -> Weights:
     for number, line in lines:
         if not line:
             continue
-        name, equals, values = line.partition("=")
+        name, equals, values = line.rpartition("=")  # the name of a feature may contain =
         name = name.strip()
-        if not equals or not name or not values.split():
+        if not equals or len(name.split()) != 1 or not values.split():
             raise InputError(f"{shown_name(path)}:{number}: {line!r} is no weight; expected `Name= weight ...`")
         if name in weights:
             raise InputError(f"{shown_name(path)}:{number}: the weights of {name} are given twice")
