@@ -147,6 +147,10 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
         (["tune", "LIST", "--reference", "W"], "LIST:3: sentence 2 (counted from 0) has no reference; W has 1 lines"),
         (["tune", "LIST", "--reference", "R", "W"], "R has 3 lines but W has 1"),
         (["tune", "BAD", "--reference", "R"], "BAD:2: a hypothesis of sentence 0 has the features LM(1), others LM(1)"),
+        (
+            ["tune", "NONE", "--reference", "R"],
+            "NONE:2: a hypothesis of sentence 1 has the features LM(1), others none",
+        ),
         (["tune", "EMPTY", "--reference", "R"], "EMPTY: no hypotheses in it"),
         (["tune", "LIST", "--reference", "R", "--test", "LIST"], "--test and --test-reference require each other"),
         (
@@ -158,8 +162,9 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
 def test_errors_are_reported_in_one_line(files, capsys, words, said):
     (files / "weights").write_text("LM= 1\n")
     write_lines(files / "bad", [LISTS[0], "0 ||| a ||| LM= 1 ||| 0"])
+    write_lines(files / "none", ["0 ||| a ||| ||| 0", "1 ||| a ||| LM= 1 ||| 0"])
     write_lines(files / "empty", [])
-    names = {"LIST": "list.gz", "W": "weights", "R": "reference", "BAD": "bad", "EMPTY": "empty"}
+    names = {"LIST": "list.gz", "W": "weights", "R": "reference", "BAD": "bad", "NONE": "none", "EMPTY": "empty"}
     places = {word: str(files / name) for word, name in names.items()}
     message = complaint(capsys, files / "out", *(places.get(word, word) for word in words))
     for word, place in places.items():

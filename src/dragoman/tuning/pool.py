@@ -129,10 +129,10 @@ def read_pool(
     """
     expected = read_references(references, metric)
     sentences: dict[int, dict[tuple[str, tuple[float, ...]], None]] = {}
-    shape: dict[str, int] = {}
+    shape: dict[str, int] | None = None
     for path in lists:
         for number, entry in enumerate(read_nbest(path), 1):
-            origin, shape = f"{shown_name(path)}:{number}", shape or shape_of(entry)
+            origin, shape = f"{shown_name(path)}:{number}", shape_of(entry) if shape is None else shape
             require_shape(entry, shape, origin)
             if entry.sentence >= len(expected):
                 raise InputError(
