@@ -36,6 +36,16 @@ def test_each_value_of_a_feature_has_its_own_weight():
     assert chosen(by_weights({"LM": (0.0,), "Net": (0.0, -1.0)}, "w", "list")) == 3
 
 
+@pytest.mark.parametrize(("entries", "values"), [(5, 8), (5, 14), (7, 17), (7, 30)])
+def test_of_hypotheses_with_equal_features_the_first_wins(entries, values):
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        features = " ".join(map(str, random.normal(size=values)))
+        same = [parse_entry(f"0 ||| {number} ||| F= {features} ||| 0", "list:1") for number in range(entries)]
+        (entry,) = rerank([same], by_weights({"F": tuple(random.normal(size=values))}, "w", "list"))
+        assert entry.text == "0"
+
+
 def test_the_average_weights_total_and_feature_equally():
     np.testing.assert_allclose(by_average(["LM"], "list")(ENTRIES), [(t - n) / 2 for n, t in enumerate(TOTALS)])
     np.testing.assert_allclose(

@@ -47,7 +47,8 @@ def by_weights(weights: Weights, origin: str, name: str) -> Criterion:
             vector = as_vector(weights, shape, origin)
         for entry in entries:
             require_shape(entry, shape, name)
-        return np.array([[value for group in entry.features.values() for value in group] for entry in entries]) @ vector
+        rows = np.array([[value for group in entry.features.values() for value in group] for entry in entries])
+        return np.asarray((rows * vector).sum(axis=1))  # a matrix product may round equal rows differently
 
     return criterion
 
