@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
-from dragoman.scoring.phrases import by_source, distinct_pairs, parse_row, read_table
+from dragoman.scoring.phrases import PhrasesOfText, by_source, distinct_pairs, parse_row, read_table
 from dragoman.text.lines import read_lines, write_lines
 
 LINES = (
@@ -52,6 +52,13 @@ def test_sources_are_grouped_and_pairs_distinct(tmp_path, ending):
         ("! als beweis", "proof"),
         ("?", "?"),
     ]
+
+
+@pytest.mark.parametrize("text", ["a &#124; b &#91;X&#93; &amp; &#91; c", "a | b [X] &amp; &#91; c"])
+def test_phrases_are_found_in_text_with_the_escapes_of_moses_and_without(tmp_path, text):
+    lines = [f"{source} ||| x ||| 1" for source in ("&#124; b", "&#91;X&#93;", "&amp; &#91;", "b a")]
+    write_lines(tmp_path / "table", lines)
+    assert [row.line for row in read_table(tmp_path / "table", PhrasesOfText([text]))] == lines[:3]
 
 
 @pytest.mark.parametrize(

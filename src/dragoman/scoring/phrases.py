@@ -74,10 +74,10 @@ def parse_row(line: str, origin: str) -> Row:
 
 
 class PhrasesOfText:
-    """The phrases that occur in some lines of text, words separated by spaces."""
+    """The phrases that occur in some lines of text, words separated by spaces; what Moses escapes may be escaped."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = [words_in(line) for line in lines]
+        self._lines = [words_in(unescape_words(line)) for line in lines]
         self._phrases: dict[int, set[str]] = {}
         """Number of words -> the phrases of so many, from the first question about one of them on."""
 
