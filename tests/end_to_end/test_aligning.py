@@ -185,6 +185,13 @@ def test_both_directions_of_a_statistical_aligner_are_joined(tmp_path: Path, cor
     assert names["both"].read_bytes() == names["joined"].read_bytes()
 
 
+def test_the_word_null_is_a_word_like_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("thot", reason="needs the extra `align`")
+    (tmp_path / "pairs.tsv").write_text("a NULL\tA NULL\na b\tA B\nNULL\tNULL\n", encoding="utf-8")
+    assert main(["align", str(tmp_path / "pairs.tsv"), "--aligner", "ibm1", "--quiet"]) == 0
+    assert capsys.readouterr().out == "0-0 1-1\n0-0 1-1\n0-0\n"
+
+
 def test_a_statistical_aligner_keeps_blank_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("thot", reason="needs the extra `align`")
     pairs = tmp_path / "pairs.tsv"

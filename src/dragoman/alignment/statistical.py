@@ -45,7 +45,7 @@ def align_statistically(
         *(pair for pair, fits in zip(pairs, usable, strict=True) if fits),
         *(pair for pair in more if _is_usable(pair, longest)),
     ):
-        model.add_sentence_pair(source, target)
+        model.add_sentence_pair(_renamed(source), _renamed(target))
     if not model.num_sentence_pairs:
         return [[] for _ in pairs]
     _train(model, console)
@@ -88,5 +88,10 @@ def _train(model: thot.AlignmentModel, console: Console) -> None:
 
 
 def _links(model: thot.AlignmentModel, source: Sequence[str], target: Sequence[str]) -> list[Link]:
-    _, matrix = model.get_best_alignment(source, target)
+    _, matrix = model.get_best_alignment(_renamed(source), _renamed(target))
     return [(i, j) for i in range(len(source)) for j in range(len(target)) if matrix[i, j]]
+
+
+def _renamed(words: Sequence[str]) -> list[str]:
+    """The words under names that Thot takes for words: `NULL` is its empty word, which it links to nothing."""
+    return ["NULL " if word == "NULL" else word for word in words]
