@@ -69,7 +69,7 @@ def test_several_models_reverse_ensemble_and_normalised(
 
 
 def test_tokenised_hypotheses_are_scored_as_raw_text(corpus: Corpus, run_folder: Path, tmp_path: Path) -> None:
-    for name, text in (("words", "A B , C ."), ("raw", "A B, C.")):
+    for name, text in (("words", "A &apos;s B , C ."), ("raw", "A's B, C.")):
         write_lines(tmp_path / name, [f"0 ||| {text} ||| LM= -1 ||| -1", "1 ||| D ||| LM= -2 ||| -2"])
     outputs = {name: tmp_path / f"{name}.out" for name in ("raw", "words", "wrong")}
     run = str(run_folder)
@@ -79,7 +79,7 @@ def test_tokenised_hypotheses_are_scored_as_raw_text(corpus: Corpus, run_folder:
     assert _rescore(tmp_path / "words", corpus, run_folder, outputs["words"], *joined) == 0
     raw, words, wrong = ([entry.features for entry in read_nbest(path)] for path in outputs.values())
     assert words == raw != wrong
-    assert [entry.text for entry in read_nbest(outputs["words"])] == ["A B , C .", "D"]
+    assert [entry.text for entry in read_nbest(outputs["words"])] == ["A &apos;s B , C .", "D"]
 
 
 def test_length_counts_words_and_needs_no_model(tmp_path: Path) -> None:

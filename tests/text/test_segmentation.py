@@ -21,6 +21,7 @@ from dragoman.text.lines import read_lines
 from dragoman.text.raw_lines import as_read, is_blank
 from dragoman.text.segmentation import Segmentation, load_segmentation, train_segmentation
 from dragoman.text.segmentation.base import index_pieces
+from dragoman.text.segmentation.words import WordSegmentation
 
 TEXT = [
     "The quick brown fox jumps over the lazy dog.",
@@ -306,6 +307,12 @@ def test_join_detokenises_words() -> None:
     pieces = ['"', "I", "don", "'t", "know", ",", '"', "she", "said", "(", "twice", ")", ".", "<unk>"]
     assert segmentation_of("words en").join(pieces) == '"I don\'t know," she said (twice). <unk>'
     assert segmentation_of("words fr").join(["l'", "école", "!"]) == "l'école !"
+
+
+def test_detokenising_undoes_what_the_tokeniser_of_moses_escapes() -> None:
+    words = ["don", "&apos;t", ",", "&quot;", "A", "&amp;", "B", "&quot;", "&#91;", "&lt;", "&#124;", "&#93;"]
+    assert WordSegmentation("en").detokenise(words) == 'don\'t, "A & B" [< |]'
+    assert segmentation_of("words en").join(["don", "&apos;t"]) == "don &apos;t"
 
 
 def test_join_survives_the_czech_pieces_that_sacremoses_does_not() -> None:

@@ -65,7 +65,7 @@ def open_features(
     if wanted.tokenised is not None:
         from dragoman.text.segmentation.words import WordSegmentation
 
-        join = WordSegmentation(wanted.tokenised).join
+        join = WordSegmentation(wanted.tokenised).detokenise
         features = [(name, [of_joined_words(one, join) for one in group]) for name, group in features]
     if wanted.lm:
         features.append((f"{wanted.feature}LM", [language_feature(path, value) for path in wanted.lm]))

@@ -86,6 +86,10 @@ class WordSegmentation:
         except TypeError:  # sacremoses 0.2.0 calls next() on a list at Czech "x' - mail"
             return " ".join(pieces)
 
+    def detokenise(self, words: Sequence[str]) -> str:
+        """Raw text of tokenised words, in which what the tokeniser of Moses escapes, such as `&apos;`, is undone."""
+        return self.join([self._detokenizer.unescape_xml(word) for word in words])
+
     def save(self, path: Path, entries: Entries = NONE) -> None:
         save_description(path, "words", {"language": self.language, **entries})
 
