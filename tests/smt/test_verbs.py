@@ -232,6 +232,9 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
     assert read_weights(folder / "system" / "moses.ini") == before
 
 
+TUNE = ("smt", "tune", "{0}/system", "--source", "{0}/dev.de", "--reference", "{0}/dev.en")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -251,6 +254,7 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
         (["smt", "nbest", "{0}/system", "-i", "{1}/nowhere", "-o", "{1}/new"], "nowhere: does not exist"),
         (["smt", "tune", "{0}/system", "--source", "{0}/dev.de", "--reference", "{0}/train.en"], "has 20 lines but"),
         (["smt", "tune", "{0}/system", "--source", "{1}/empty", "--reference", "{1}/empty"], "empty: empty file"),
+        ([*TUNE, "--initial-weights", "{1}/weights", "-o", "{1}/new"], "weights: there is no feature X here"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tmp_path, capsys):

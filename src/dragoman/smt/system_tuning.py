@@ -67,7 +67,7 @@ def _tune(
     lists = _Lists(system, references)
     best: TunedSystem | None = None
     for number in range(1, settings.iterations + 1):
-        searcher = system.searcher(weights, "the weights of tuning", request.search)
+        searcher = system.searcher(weights, settings.initial_weights or request.system, request.search)
         bleu, new = lists.add(_counted(searcher.n_best(sources, settings.nbest, distinct=True), len(sources), console))
         console.info(f"round {number}: dev BLEU {bleu:.2f}; {new} new translations, {lists.total} in all")
         if best is None or bleu > best.bleu:
