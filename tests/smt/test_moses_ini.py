@@ -51,6 +51,8 @@ def test_names_and_numbers_of_scores_are_those_of_the_file(tmp_path):
         ("KENLM name", "SRILM name", "moses.ini:11: SRILM is no feature that is here; there are PhraseDictionaryMem"),
         ("Distortion\n", "Distortion\nDistortion\n", "moses.ini:9: a second feature Distortion"),
         ("wbe-msd", "hier-msd", "moses.ini:10: reordering of type hier-msd-bidirectional-fe-allff; here is wbe-msd-bi"),
+        ("factor=0", "factor=1", "moses.ini:11: factor=1; here is factor 0 alone"),
+        ("num-features=4", "num-features=4 output-factor=0,1", "moses.ini:9: output-factor=0,1; here is factor 0"),
         (" path=lm.arpa", "", "moses.ini:11: no path=FILE for LM0"),
         ("path=lm.arpa", "path=lm\0.arpa", "moses.ini:11: the path of LM0 has a NUL character"),
         ("num-features=4", "num-features=" + "9" * 5000, "moses.ini:9: num-features=99999"),

@@ -133,6 +133,9 @@ def _features(path: Path, lines: Sequence[_NumberedLine]) -> Iterator[tuple[str,
         seen.add(role)
         if role == "reordering" and options.get("type") != REORDERING_TYPE:
             raise InputError(f"{path}:{number}: reordering of type {options.get('type')}; here is {REORDERING_TYPE}")
+        for key in ("factor", "input-factor", "output-factor"):
+            if options.get(key, "0") != "0":
+                raise InputError(f"{path}:{number}: {key}={options[key]}; here is factor 0 alone, the words themselves")
         options.setdefault("name", f"{kind}0")
         options["line"] = str(number)
         yield role, options
