@@ -90,6 +90,16 @@ def test_a_system_with_more_scores_has_its_own_table_and_the_other_files_of_the_
     assert (old / "moses.ini").read_text() == text
 
 
+def test_the_paths_of_a_system_behind_a_symbolic_link_lead_to_the_files(tmp_path):
+    for name in ("old", "disk/folder/new"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "folder")
+    (tmp_path / "old" / "moses.ini").write_text(CONFIGURATION)
+    (tmp_path / "old" / "lm.arpa").touch()
+    extend_configuration(read_configuration(tmp_path / "old"), tmp_path / "link" / "new", (0.2,))
+    assert read_configuration(tmp_path / "link" / "new").language_model.samefile(tmp_path / "old" / "lm.arpa")
+
+
 def test_a_section_without_effect_gives_a_warning(tmp_path, caplog):
     (tmp_path / "moses.ini").write_text(f"[drop-unknown]\n1\n{CONFIGURATION}")
     with caplog.at_level(logging.WARNING):

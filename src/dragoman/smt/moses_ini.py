@@ -231,7 +231,8 @@ def _extended(line: str, before: Path, folder: Path, scores: int) -> str:
     if kind == "PhraseDictionaryMemory":
         options |= {"num-features": str(scores), "path": PHRASE_TABLE}
     elif "path" in options:
-        options["path"] = os.path.relpath(before / options["path"], folder)
+        # Without symbolic links: `..` leads out of the folder that one points to.
+        options["path"] = os.path.relpath(os.path.realpath(before / options["path"]), os.path.realpath(folder))
     return " ".join((kind, *(f"{key}={value}" for key, value in options.items())))
 
 
