@@ -118,3 +118,13 @@ def test_weights_are_replaced_and_the_rest_stays(tmp_path):
     assert (read_configuration(path).weights, read_configuration(path).distortion_limit) == (weights, DISTORTION_LIMIT)
     after = path.read_text().splitlines()
     assert [line for line in after if "0= " not in line] == [line for line in before if "0= " not in line]
+
+
+def test_weights_in_two_sections_are_replaced_once(tmp_path):
+    path = tmp_path / "moses.ini"
+    text = CONFIGURATION.replace("LM0= 0.8\n", "[threads]\n4\n[weight]\nLM0= 0.8\n")
+    path.write_text(text)
+    weights = read_configuration(path).weights
+    with replaced_weights(path) as write:
+        write({**weights, "LM0": (0.5,)})
+    assert read_configuration(path).weights == {**weights, "LM0": (0.5,)}

@@ -237,7 +237,7 @@ def _extended(line: str, before: Path, folder: Path, scores: int) -> str:
 
 
 def _with_weights(old: Iterable[str], weights: Weights) -> list[str]:
-    """The lines of a moses.ini with other weights."""
+    """The lines of a moses.ini with other weights, all in its first section of weights."""
     lines: list[str] = []
     inside = False
     for line in old:
@@ -248,4 +248,5 @@ def _with_weights(old: Iterable[str], weights: Weights) -> list[str]:
         lines.append(line)
         if inside:
             lines.extend((*(format_weights(name, values) for name, values in weights.items()), ""))
+            weights = {}
     return lines
