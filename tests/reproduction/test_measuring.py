@@ -43,6 +43,32 @@ def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_pa
     assert measured.scores("bleu", "from") == pytest.approx([53.73], abs=0.01)  # (5/6 * 3/5 * 2/4 * 1/3) ** (1/4)
 
 
+def test_bleu_without_unknown_words_is_that_of_the_sentences_that_all_models_know(tmp_path: Path) -> None:
+    references = [f"this is line number {number} of the text" for number in range(20)]
+    write_lines(tmp_path / "x.en", references)
+    corpora = {name: [(tmp_path / "x.en", tmp_path / "x.en")] for name in ("train", "dev", "test")}
+    experiment = _experiment(
+        models={name: Model(preset="standard") for name in ("small", "large")},
+        systems={name: System(label=name, models=(name,)) for name in ("small", "large")},
+        metrics=("bleu", "known_bleu"),
+    )
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, TrainingBudget(1, None, 1.0, 1), {})
+    (tmp_path / "systems").mkdir()
+    for name, known in (("small", range(8)), ("large", range(12))):
+        right = [line if number in range(8) else "no" for number, line in enumerate(references)]
+        write_lines(tmp_path / plan.output("translate", name, 1), right)
+        write_lines(tmp_path / "systems" / f"{name}.known", [str(int(number in known)) for number in range(20)])
+    steps = [f"{step}-{name}-seed1" for step in ("train", "translate") for name in ("small", "large")]
+    outcomes = {step: Outcome("done", 1.0) for step in steps}
+    measured = read_measurements(plan, outcomes)
+    assert measured.scores("known_bleu", "large") == pytest.approx([100])
+    assert measured.scores("bleu", "large") < 50
+    result = collect(plan, outcomes, measured, "dragoman reproduce")
+    assert result["metrics"]["known_bleu"] == "BLEU, no UNK (8 sentences)"
+    alone = read_measurements(plan, {step: outcome for step, outcome in outcomes.items() if "large" in step})
+    assert alone.scores("known_bleu", "large") < 100  # that model knows twelve
+
+
 def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tmp_path: Path) -> None:
     lines = [f'Hello, the 2nd man\'s {number}-year-old dog (a "puppy")!' for number in range(20)]
     write_lines(tmp_path / "x.en", lines)

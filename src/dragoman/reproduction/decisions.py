@@ -72,6 +72,7 @@ METRICS: Mapping[str, MetricKind] = {
     ),
     "dev_bleu": MetricKind("BLEU, dev", 2, False, corpus_bleu, "translate-dev", 10),
     "bleu": MetricKind("BLEU", 2, False, corpus_bleu, "translate", 10),
+    "known_bleu": MetricKind("BLEU, no UNK", 2, False, corpus_bleu, "translate", 10),
     "log_bleu": MetricKind(
         "ln BLEU", 2, False, lambda rows: np.log(np.maximum(corpus_bleu(rows), 0.01)), "translate", 10
     ),
@@ -88,10 +89,10 @@ METRICS: Mapping[str, MetricKind] = {
     "phrase_neighbours": MetricKind("similarity of neighbours, phrases", 2, False, _ratio, "map-phrases"),
 }
 """Statistics of a sentence: [negative log-probability, target tokens with EOS] for perplexities; those of
-`evaluation/bleu.py`; [words of the hypothesis, of the reference]; [links in S + links in P, links + sure links];
-[neighbouring target words whose source words are in the same order, neighbouring target words]. Statistics of a
-contrast (`Experiment.contrasts`): [distance between the states of two sentences, mean distance of all]. Those of
-phrases are described in `phrases.py`, those of maps in `maps.py`."""
+`evaluation/bleu.py`, 0 for known_bleu where a model does not know a word; [words of the hypothesis, of the reference];
+[links in S + links in P, links + sure links]; [neighbouring target words whose source words are in the same order,
+neighbouring target words]. Statistics of a contrast (`Experiment.contrasts`): [distance between the states of two
+sentences, mean distance of all]. Those of phrases are described in `phrases.py`, those of maps in `maps.py`."""
 _LOGARITHMIC = ("perplexity", "wrong_source_perplexity")
 """Metrics whose effects are differences of logarithms."""
 

@@ -24,7 +24,8 @@ from dragoman.reproduction.decisions import METRICS
 from dragoman.text.lines import read_lines
 
 KNOWN = "known"
-"""The part of the test set without words on either side that the models do not know."""
+"""The part of the test set without words on either side that the models do not know: that of `KNOWN_BLEU`."""
+KNOWN_BLEU = "known_bleu"
 TEST_SET = "set-"
 """With a number from 1, such as set-2: the sentences of one of several test sets, in the given order; all sentences if
 only one test set was given."""
@@ -370,7 +371,7 @@ def _require_consistent(experiment: Experiment) -> None:
         "system": experiment.systems,
         "model": experiment.models,
         "language model": experiment.language_models,
-        "part": [WHOLE, KNOWN, *experiment.parts],
+        "part": [WHOLE, *experiment.parts],
     }
     for where, what, names in _names_used(experiment):
         for name in names:
@@ -438,7 +439,7 @@ def _faults_of_system(experiment: Experiment, name: str) -> Iterator[str]:
     scored = bool(models or row.language_models)
     if scored != (row.choose in ("average", "tuned")):
         yield f"choose: {row.choose} {'ignores the scores' if scored else 'needs scores'} of its hypotheses"
-    others = metrics - phrase_metrics - {"bleu", "dev_bleu", "length_ratio"}
+    others = metrics - phrase_metrics - {"bleu", "known_bleu", "dev_bleu", "length_ratio"}
     if others:
         yield f"{', '.join(sorted(others))} cannot be measured of a phrase-based system"
     if phrase_metrics - {"preferred_words"} and not table:

@@ -14,7 +14,7 @@ from dragoman.evaluation.metrics import SacreBleu, bleu_metric
 from dragoman.evaluation.tokenizers import Tokenizer, fitting_tokenizer
 from dragoman.reproduction.comparison import WHOLE
 from dragoman.reproduction.decisions import METRICS, Array, Measurements
-from dragoman.reproduction.experiment import KNOWN, MAP_METRICS, PHRASE_METRICS, SOURCE_EFFECT, TEST_SET
+from dragoman.reproduction.experiment import KNOWN, KNOWN_BLEU, MAP_METRICS, PHRASE_METRICS, SOURCE_EFFECT, TEST_SET
 from dragoman.reproduction.maps import map_statistics, read_map
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import phrase_statistics
@@ -30,7 +30,7 @@ from dragoman.text.vocabulary import UNK
 def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measurements:
     """The statistics of all systems; NaN for a seed whose steps have not succeeded."""
     sentences = len(plan.corpus.lines("test", "source"))
-    rows = {}
+    rows, parts = {}, _parts(plan, outcomes)
     for name in plan.experiment.needed_systems():
         bleu = bleu_metric(bleu_tokenizer(plan, name))
         for metric in plan.experiment.measured(name):
@@ -42,7 +42,9 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
             units = {len(statistics) for statistics in by_seed.values()}
             missing = np.full((units.pop() if units else sentences, METRICS[metric].size), np.nan)
             rows[metric, name] = np.stack([by_seed.get(seed, missing) for seed in range(1, plan.budget.seeds + 1)])
-    return Measurements(rows, _parts(plan, outcomes))
+            if metric == KNOWN_BLEU:
+                rows[metric, name] *= parts[KNOWN][:, None]
+    return Measurements(rows, parts)
 
 
 def measuring_steps(plan: Plan, metric: str, system: str, seed: int) -> list[str]:
@@ -156,7 +158,7 @@ def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.
     ):
         parts[name] = np.zeros(len(sources), dtype=np.bool_)
         parts[name][plan.corpus.test_set(name)] = True
-    if KNOWN in used:
+    if any(KNOWN_BLEU in plan.experiment.measured(name) for name in plan.experiment.needed_systems()):
         models = [name for name in plan.experiment.used_models() if is_done(outcomes, f"train-{name}-seed1")]
         parts[KNOWN] = np.logical_and.reduce([parts[WHOLE], *(_known_to(plan, model) for model in models)])
     return parts

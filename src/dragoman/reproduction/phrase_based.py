@@ -38,7 +38,11 @@ def phrase_based_steps(plan: Plan, name: str, row: PhraseBasedRow, seed: int) ->
         yield from steps.score_table()
     if metrics & {"samples_in_table", "samples_in_text"} or name in plan.experiment.samples.phrases_of:
         yield steps.sample()
-    sets = [which for which, wanted in (("dev", {"dev_bleu"}), ("test", {"bleu", "length_ratio"})) if metrics & wanted]
+    sets = [
+        which
+        for which, wanted in (("dev", {"dev_bleu"}), ("test", {"bleu", "known_bleu", "length_ratio"}))
+        if metrics & wanted
+    ]
     if sets:
         yield from steps.translate(sets)
 

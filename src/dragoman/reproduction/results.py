@@ -28,7 +28,7 @@ from dragoman.reproduction.decisions import (
     of_best_systems,
     verdict_of_all,
 )
-from dragoman.reproduction.experiment import Claim, Experiment, Figure
+from dragoman.reproduction.experiment import KNOWN, KNOWN_BLEU, Claim, Experiment, Figure
 from dragoman.reproduction.maps import read_map
 from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, read_hypotheses, read_states
 from dragoman.reproduction.phrase_based import table_step
@@ -66,7 +66,7 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
         "corpus": plan.corpus.facts,
         "parts": {name: int(inside.sum()) for name, inside in measured.parts.items()},
         "gold": "given" if plan.gold else "links of a statistical aligner",
-        "metrics": {name: METRICS[name].heading for name in experiment.metrics},
+        "metrics": {name: _heading(name, measured) for name in experiment.metrics},
         "systems": {name: _system(plan, name, outcomes, measured) for name in experiment.needed_systems()},
         "shown": experiment.rows(),
         "models": {
@@ -80,6 +80,11 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
         "heat maps": _heat_maps(plan, outcomes),
         "failed": {name: outcome.message for name, outcome in outcomes.items() if outcome.state == "failed"},
     }
+
+
+def _heading(metric: str, measured: Measurements) -> str:
+    heading, known = METRICS[metric].heading, measured.parts.get(KNOWN)
+    return f"{heading} ({known.sum():,} sentences)" if metric == KNOWN_BLEU and known is not None else heading
 
 
 def _system(plan: Plan, name: str, outcomes: Mapping[str, Outcome], measured: Measurements) -> Values:
