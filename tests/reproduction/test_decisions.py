@@ -55,6 +55,12 @@ def test_an_effect_of_another_sign_in_one_seed_is_not_decided() -> None:
     assert decision.seeds_needed > 3
 
 
+def test_the_best_of_several_systems_is_not_known_before_all_are_measured() -> None:
+    measured = _measured(base=_nll([2.0, 2.1, 2.05]), worse=_nll([2.3, 2.4, 2.35]), later=_nll([np.nan] * 3))
+    decision = decide(parse_comparison("perplexity(worse|later) > perplexity(base)"), measured)
+    assert (decision.verdict, decision.values) == (Verdict.NOT_DECIDED, ())
+
+
 def test_two_seeds_do_not_tell_how_many_would_decide() -> None:
     decision = decide(WORSE_THAN_BASE, _measured(base=_nll([2.0, 2.0]), worse=_nll([2.4, 1.9])))
     assert (decision.verdict, decision.seeds_needed) == (Verdict.NOT_DECIDED, None)

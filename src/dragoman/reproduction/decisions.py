@@ -144,14 +144,16 @@ class Decision:
 
 
 def decide(comparison: Comparison, measured: Measurements) -> Decision:
-    """Apply the rule to one comparison.
+    """Apply the rule to one comparison. The best of several systems is known when all of them are measured.
 
     Raises:
         KeyError: a value of the comparison was not measured.
     """
+    rivals = [(value, one) for _, value in comparison.terms if len(value.systems) > 1 for one in value.systems]
+    missing = any(np.isnan(measured.scores(value.metric, one, value.part)).all() for value, one in rivals)
     comparison = of_best_systems(comparison, measured.scores)
     values = _values(comparison, measured, None)  # [1, K]
-    valid = np.isfinite(values[0])
+    valid = np.isfinite(values[0]) & (not missing)
     values = values[:, valid]
     seeds = values.shape[1]
     if seeds == 0:

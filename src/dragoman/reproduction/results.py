@@ -170,7 +170,9 @@ def _decision(decision: Decision, measured: Measurements, paper: float | None) -
         "mean": _number(decision.mean),
         "interval": [_number(decision.low), _number(decision.high)],
         "verdict": str(decision.verdict),
-        "effect": None if ours is None or paper is None else {"ours": _number(ours), "paper": _number(paper)},
+        "effect": None
+        if ours is None or paper is None or not decision.values
+        else {"ours": _number(ours), "paper": _number(paper)},
         "seeds that would decide": decision.seeds_needed,
     }
 
