@@ -55,9 +55,9 @@ PICTURES = {
 }
 """Titles and files of pictures in docs/images; they have sentences of our own."""
 OWN_SENTENCES = (
-    "These sentences are our own, and their translations the model's "
-    "([`bench/heat_map_pictures.py`](../../../bench/heat_map_pictures.py)), for those of the corpora are not ours to "
-    "publish. The page that `dragoman reproduce` writes has those of the test set."
+    "Rows are words of the translation, columns words of the source; white is a weight of 1. These sentences are our "
+    "own, and their translations the model's ([`bench/heat_map_pictures.py`](../../../bench/heat_map_pictures.py)), "
+    "for those of the corpora are not ours to publish. Of the page that `dragoman reproduce` writes:"
 )
 NOT_RUN = "not run yet"
 NOT_DECIDED = "not decided"
@@ -135,10 +135,10 @@ def first_page(results: Results, second: Results, texts: Mapping[str, Any]) -> s
             "The claims of the four papers, tested with small models of one text. A difference is the mean over seeds; "
             "with two seeds or more it has an interval. [Reproduction](../reproduction.md#the-rule) states the rule: "
             f"fewer than {LEAST_SEEDS} seeds decide nothing. The rule asks for the sign; the last column says whether "
-            "the effect is at least half as large as the paper's, perplexities by their logarithms. Tables, figures "
-            "and what differs are on the pages of [Cho et al.](results/cho2014.md), "
-            "[Sutskever et al.](results/sutskever2014.md), [Bahdanau et al.](results/bahdanau2015.md) and "
-            "[Luong et al.](results/luong2015.md)."
+            "the effect is at least half as large as the paper's, perplexities by their logarithms. A share of BLEU is "
+            "compared by its logarithm, too: +0.36 is a share 1.4 times as large. Tables, figures and what differs are "
+            "on the pages of [Cho et al.](results/cho2014.md), [Sutskever et al.](results/sutskever2014.md), "
+            "[Bahdanau et al.](results/bahdanau2015.md) and [Luong et al.](results/luong2015.md)."
         ),
         "## The main claims",
         counted(verdicts, "main claims"),
@@ -204,6 +204,7 @@ def korean_page(results: Results, texts: Mapping[str, Any]) -> str:
     rows = main_claims(results, translated)
     counts = Counter(korean["words"].get(row[VERDICT], korean["words"][NOT_DECIDED]) for row in rows)
     for row in rows:
+        row[3] = row[3].replace(" to ", "~")  # intervals
         row[VERDICT:] = [korean["words"].get(word, korean["words"][NOT_DECIDED]) for word in row[VERDICT:]]
     counted = ", ".join(f"{word} {count}" for word, count in counts.items())
     before, after = korean["before"].strip(), korean["after"].strip()
@@ -280,13 +281,17 @@ def each_test_set(result: Result) -> list[list[str]]:
     shown = [name for name in result["shown"] if _seeds(result["systems"][name])]
     heading, *rows = test_sets_table({**result, "shown": shown})
     bleu = [0, *(place for place, head in enumerate(heading) if head.startswith("BLEU"))]
-    return [[row[place] for place in bleu] for row in (heading, *rows)]
+    cells = ([row[place] for place in bleu] for row in (heading, *rows))
+    return [row for row in cells if any(row[1:])]
 
 
 def trainings(result: Result, before: Result | None) -> list[str]:
-    """A table of the trainings that were not shown before, and the machines on which they ran."""
-    shown = before["models"] if before else {}
-    new = [name for name in result["models"] if name not in shown and result["models"][name]["updates"] is not None]
+    """A table of the trainings of rows with a value that were not shown before, and the machines on which they ran."""
+    shown, systems = before["models"] if before else {}, result["systems"].values()
+    waiting = {model for system in systems for model in system["models"]}
+    waiting -= {model for system in systems if _seeds(system) for model in system["models"]}
+    found = [name for name, facts in result["models"].items() if facts["updates"] is not None]
+    new = [name for name in found if name not in shown and name not in waiting]
     if not new:
         return []
     heading, *rows = ([row[0], *row[2:]] for row in models_table(result))  # without the settings

@@ -152,6 +152,16 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     assert "Trained on: A, 2 cores, Linux." in page
 
 
+def test_a_training_is_shown_where_its_rows_have_a_value(program: ModuleType) -> None:
+    result = _result("luong2015-table1", ["base"], 3, 1.0, "holds")
+    result["models"]["dropout"]["updates"] = 12000.0
+    for name in ("base", "dropout"):
+        result["systems"][name]["models"] = [name]
+    table, machines = program.trainings(result, None)
+    assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == ["| base"]
+    assert machines.startswith("Trained on: A")
+
+
 def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleType, tmp_path: Path) -> None:
     rows = list(load_experiment("luong2015-table1").systems)
     result = _result("luong2015-table1", rows, 3, 0.4, "holds")
@@ -161,7 +171,7 @@ def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleTyp
     assert _row(first, "9 ")[2:] == ["+2.8", "+0.4 (+0.3 to +0.5)", "holds", "smaller"]
     assert _row(first, "12 ")[4] == "does not hold"
     korean = program.pages(tmp_path, tmp_path / "second")[program.KOREAN_PAGE]
-    assert _row(korean, "9 ")[3:] == ["+0.4 (+0.3 to +0.5)", "성립", "절반 미만"]
+    assert _row(korean, "9 ")[3:] == ["+0.4 (+0.3~+0.5)", "성립", "절반 미만"]
     assert "성립하지 않음 1" in korean
     assert "4 hold," in first  # attention, feeding, local-p, replaced words
     assert _row(first, "an ensemble of models with different attention")[2] == "+2.1"  # over the paper's best member
