@@ -93,5 +93,6 @@ def _links(model: thot.AlignmentModel, source: Sequence[str], target: Sequence[s
 
 
 def _renamed(words: Sequence[str]) -> list[str]:
-    """The words under names that Thot takes for words: `NULL` is its empty word, which it links to nothing."""
+    """The words under names that Thot takes for words. `NULL` is its empty word, which it links to nothing; it gets a
+    space, which no word of a text has."""
     return ["NULL " if word == "NULL" else word for word in words]

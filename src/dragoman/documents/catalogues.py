@@ -53,15 +53,16 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     fuzzy: list[tuple[Any, int, int, int]] = []
     """Fuzzy entries with their lines, and the index in `done` of their first form."""
     for entry, start, end in zip(catalogue, starts, starts[1:], strict=False):
-        forms = [target for _, target in _forms(entry)]
+        forms = _forms(entry)
+        targets = [target for _, target in forms]
         if entry.obsolete or not entry.msgid.strip():
             continue
-        if any(forms) and entry.fuzzy:
+        if any(targets) and entry.fuzzy:
             fuzzy.append((entry, start, end, len(done)))
-            done += [DoneUnit(len(texts), source, target, fuzzy=True) for source, target in _forms(entry)]
+            done += [DoneUnit(len(texts), source, target, fuzzy=True) for source, target in forms]
             continue
-        if all(forms):
-            done.append(DoneUnit(len(texts), entry.msgid, forms[0], fuzzy=False))
+        if all(targets):
+            done.append(DoneUnit(len(texts), entry.msgid, targets[0], fuzzy=False))
             continue
         if CASES.search(entry.msgid):
             untranslated.append(f"line {start + 1}")

@@ -88,6 +88,7 @@ class Plan:
 
     @property
     def _circle(self) -> int:
+        """The number of seeds from which ensembles take their models."""
         return max(self.experiment.seeds, self.budget.seeds)
 
     def can_be_measured(self, system: System, seed: int) -> bool:

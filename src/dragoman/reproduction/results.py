@@ -164,15 +164,16 @@ def paper_effect(experiment: Experiment, comparison: Comparison) -> float | None
 
 def _decision(decision: Decision, measured: Measurements, paper: float | None) -> Values:
     ours = effect_size(decision.comparison, measured.scores)
+    effect = None
+    if decision.values and ours is not None and paper is not None:
+        effect = {"ours": _number(ours), "paper": _number(paper)}
     return {
         "expected": decision.comparison.text,
         "values": [_number(value) for value in decision.values],
         "mean": _number(decision.mean),
         "interval": [_number(decision.low), _number(decision.high)],
         "verdict": str(decision.verdict),
-        "effect": None
-        if ours is None or paper is None or not decision.values
-        else {"ours": _number(ours), "paper": _number(paper)},
+        "effect": effect,
         "seeds that would decide": decision.seeds_needed,
     }
 
