@@ -30,6 +30,6 @@ def test_a_model_that_has_learnt_a_language_aligns_it(
     program = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "toy_alignment", program)
     spec.loader.exec_module(program)
-    right, shares, chosen = program.measured(tmp_path, name, program.write_language(tmp_path), updates=900)
+    right, shares, chosen = program.measured(tmp_path, name, program.write_language(tmp_path), updates=500)
     assert right >= 0.9
     assert shares[chosen] >= 0.9
