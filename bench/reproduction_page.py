@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ OWN_SENTENCES = (
 )
 NOT_RUN = "not run yet"
 NOT_DECIDED = "not decided"
+VERDICTS = (str(Verdict.HOLDS), str(Verdict.DOES_NOT_HOLD), NOT_DECIDED, NOT_RUN)
 MOST_SEEDS = 100
 """Nobody trains more than these, so that their number is not told."""
 VERDICT = 4
@@ -202,14 +204,22 @@ def korean_page(results: Results, texts: Mapping[str, Any]) -> str:
         for headline in texts["headlines"]
     ]
     rows = main_claims(results, translated)
-    counts = Counter(korean["words"].get(row[VERDICT], korean["words"][NOT_DECIDED]) for row in rows)
+    counts = Counter(row[VERDICT].split(":")[0] for row in rows)
     for row in rows:
         row[3] = row[3].replace(" to ", "~")  # intervals
-        row[VERDICT:] = [korean["words"].get(word, korean["words"][NOT_DECIDED]) for word in row[VERDICT:]]
-    counted = ", ".join(f"{word} {count}" for word, count in counts.items())
+        for column in range(VERDICT, len(row)):
+            row[column] = ": ".join(_translated(korean["words"], part) for part in row[column].split(": "))
+    verdicts = ", ".join(f"{korean['words'][verdict]} {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+    counted = korean["counted"].format(claims=len(rows), verdicts=verdicts)
     before, after = korean["before"].strip(), korean["after"].strip()
     table = markdown_table([["", *korean["heading"]], *rows])
-    return f"# {korean['title']}\n\n{before}\n\n{table}\n\n{counted}. {after}\n"
+    return f"# {korean['title']}\n\n{before}\n\n{table}\n\n{counted} {after}\n"
+
+
+def _translated(words: Mapping[str, str], text: str) -> str:
+    """A verdict, a reason or a size in other words, which have N for a number."""
+    number = re.search(r"\d+", text)
+    return words[text] if number is None else words[text.replace(number[0], "N")].replace("N", number[0])
 
 
 def paper_page(paper: str, results: Results, differs: Mapping[str, Sequence[str]]) -> str:
@@ -341,9 +351,8 @@ def explained(explanations: Mapping[str, str], results: Results) -> list[str]:
 
 def counted(verdicts: Mapping[str, int], what: str) -> str:
     """How many claims have which verdict."""
-    order = [str(Verdict.HOLDS), str(Verdict.DOES_NOT_HOLD), NOT_DECIDED, NOT_RUN]
     several = {str(Verdict.HOLDS): "hold", str(Verdict.DOES_NOT_HOLD): "do not hold"}
-    counts = [(verdicts[verdict], verdict) for verdict in order if verdicts.get(verdict)]
+    counts = [(verdicts[verdict], verdict) for verdict in VERDICTS if verdicts.get(verdict)]
     parts = [f"{count} {verdict if count == 1 else several.get(verdict, verdict)}" for count, verdict in counts]
     return wrapped(f"Of {sum(verdicts.values())} {what}: {', '.join(parts)}.")
 
@@ -375,11 +384,17 @@ def verdict_of(tested: Sequence[Mapping[str, Any] | None]) -> str:
     return f"{NOT_DECIDED}: {seeds} seeds would"
 
 
-def size_of(tested: Iterable[Mapping[str, Any] | None]) -> str:
-    """Whether effects are as large as in the paper, at least half of it; "" where the paper has no values."""
-    effects = [comparison["effect"] for claim in tested if claim for comparison in claim["comparisons"]]
-    shares = [one["ours"] / one["paper"] if one["paper"] else math.inf for one in effects if one]
-    if not shares:
+def size_of(tested: Sequence[Mapping[str, Any] | None]) -> str:
+    """Whether effects are as large as in the paper, at least half of it; "" where values of ours or all of the paper's
+    are missing.
+    """
+    comparisons = [comparison for claim in tested if claim for comparison in claim["comparisons"]]
+    shares = [
+        effect["ours"] / effect["paper"] if effect["paper"] else math.inf
+        for effect in (one["effect"] for one in comparisons)
+        if effect
+    ]
+    if not shares or None in tested or not all(one["values"] for one in comparisons):
         return ""
     return "as large" if min(shares) >= HALF else "smaller" if min(shares) > 0 else "opposite"
 

@@ -134,10 +134,13 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
         "Sutskever: +4.42; Luong: +1.3",
         "Luong: +1.3",
         "not decided: rows are missing",
-        "as large",
+        "",
     ]
-    assert _row(first, "10 ")[3:] == ["", "not run yet", ""]
     assert _row(first, "reversing the source sentence improves")[2:5] == ["+1.3", "+1.3", "not decided: 1 seed"]
+    korean = pages[program.KOREAN_PAGE]
+    assert _row(korean, "2 ")[4] == "미정: 빠진 행이 있음"
+    assert "미정 2, 아직 실행하지 않음 13." in korean
+    assert _row(first, "10 ")[3:] == ["", "not run yet", ""]
     assert _row(page, "base")[1:4] == ["1", "10.60", "10.6"]
     assert not [line for line in page.splitlines() if line.startswith("| + dropout")]
     assert "seeds decide nothing" in page
