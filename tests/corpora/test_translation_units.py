@@ -332,6 +332,9 @@ def test_a_language_without_plurals_has_one_form_for_both(tmp_path: Path) -> Non
     [
         ("a.po", b'msgid "a"\nmsgstr "b"\nnonsense\n', ":3: not a line of a .po file"),
         ("a.po", b"/etc/passwd", ":1: not a line of a .po file"),
+        ("a.po", b'msgid "a"\nmsgstr "bc\n', ":2: not a line of a .po file"),
+        ("a.po", b'msgid "a"\nmsgstr "bc\\"\n', ":2: not a line of a .po file"),
+        ("a.po", b'msgid "a"\nmsgstr ""\nbc"\n', ":3: not a line of a .po file"),
         ("a.po", b'msgid "a"\nmsgstr "\xff"\n', ":2: is not utf-8, which its header names"),
         (
             "a.po",

@@ -66,6 +66,8 @@ def test_a_catalogue_gets_fuzzy_translations() -> None:
     assert remarked.count(remark) == remarked.count("fuzzy\n") - 1  # one was fuzzy before
     with pytest.raises(InputError, match="the file is not a catalogue, or is damaged"):
         translated(".po", b"msgid 1\nxx")
+    with pytest.raises(InputError, match="line 2 is not a text in quotes"):
+        translated(".po", b'msgid "a"\nmsgstr "bc\n')
 
 
 def test_forms_of_a_plural_that_are_there_stay_beside_those_that_are_filled() -> None:

@@ -12,12 +12,27 @@ from dragoman.errors import InputError
 from dragoman.text.languages import known_language
 
 if TYPE_CHECKING:
-    from polib import POEntry
+    from polib import POEntry, POFile
 
 LARGEST = 1 << 28
 """Bytes of a catalogue, which is held in memory."""
 
 _CHARSET = re.compile(rb"charset=([\w-]+)")
+_LINE = re.compile(r'(?:msg\w+(?:\[\d+\])?\s*)?"(?:.*[^\\])?(?:\\\\)*"|#.*|')
+
+
+def parse_catalogue(text: str) -> POFile:
+    """Return the messages of a .po file.
+
+    Raises:
+        OSError: a line is not of a catalogue. Where a quote is missing polib would drop a letter in its place.
+    """
+    import polib
+
+    for number, line in enumerate(text.splitlines(), 1):
+        if not _LINE.fullmatch(line.strip()):
+            raise OSError(f"line {number} is not a text in quotes")
+    return polib.pofile(f"{text}\n")  # without a line break polib may take it for the name of a file
 
 
 def open_po(path: Path, file: BinaryIO) -> Table:
@@ -26,11 +41,9 @@ def open_po(path: Path, file: BinaryIO) -> Table:
     Raises:
         InputError: it is no catalogue, too large, or not in the encoding that it names.
     """
-    import polib
-
     data, encoding = _read(path, file)
     try:
-        catalogue = polib.pofile(data.removeprefix(b"\xef\xbb\xbf").decode(encoding) + "\n")
+        catalogue = parse_catalogue(data.removeprefix(b"\xef\xbb\xbf").decode(encoding))
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}:{number}: is not {encoding}, which its header names") from None

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from dragoman.corpora.catalogues import parse_catalogue
 from dragoman.documents.document import (
     CASES,
     REMARK,
@@ -36,11 +37,9 @@ def read_catalogue(content: bytes, languages: Languages) -> Document:
     Raises:
         InputError: it is damaged, or not in the encoding that it names.
     """
-    import polib
-
     text, encoding = _text(content)
     try:
-        catalogue = polib.pofile(f"{text}\n")
+        catalogue = parse_catalogue(text)
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise InputError(f"the file is not a catalogue, or is damaged: {error}") from None
     lines = text.splitlines(keepends=True)
