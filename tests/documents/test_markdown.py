@@ -130,6 +130,7 @@ def test_each_footnote_is_a_text() -> None:
         "- Ein Hund\\\n  \\>kein Zitat",
         "!!! note\n    Ein Hund  \n    ein Mann",
         "Ein Hund\\\r\nein Mann",
+        "> Ein Hund\\\n> {{ name }}\n> ein Mann\\\\\n> {{ name }}\n",
         "\\~\\~\\~ Hund\n\nein \\~\\~Hund\\~\\~",
         "Hier\\![ein Hund](u)",
         "\\# Hund  \nda\n===\n\n## ein Hund \\##",

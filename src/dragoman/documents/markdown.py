@@ -35,6 +35,7 @@ _SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|
 _BLOCK = re.compile(r"(?P<number>\d*)(?=>|(?:[-=]+|\+|#{1,6}|(?<=\d)[.)])(?:\s|$))")
 """What would begin a block at the beginning of a line."""
 _HARD_BREAK = "\\\n"
+_BREAK_OF_LINE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?=\s*\Z)")
 _PAIRS = ("em_open", "strong_open", "s_open")
 _REFERENCE = re.compile(r"\[(?P<text>[^\[\]]*)\](?:\[(?P<label>[^\[\]]*)\])?")
 """A link or picture by reference: [text][label], [label][] or [label]."""
@@ -133,6 +134,7 @@ def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
         elif match is not None:
             if has_letter(match["title"] or ""):
                 titles.append(number)
+            result[-1:] = [_BREAK_OF_LINE.sub(r"\1", before) for before in result[-1:]]  # which stays in the file
             if match.re is _ADMONITION:
                 margins.append(len(match["indent"]) + 4)
             result.append("\n")
