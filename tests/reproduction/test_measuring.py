@@ -69,6 +69,27 @@ def test_bleu_without_unknown_words_is_that_of_the_sentences_that_all_models_kno
     assert alone.scores("known_bleu", "large") < 100  # that model knows twelve
 
 
+def test_an_unknown_word_is_one_word_for_bleu(tmp_path: Path) -> None:
+    references = [f"this is line number {number} of the whole text" for number in range(20)]
+    write_lines(tmp_path / "x.en", references)
+    corpora = {name: [(tmp_path / "x.en", tmp_path / "x.en")] for name in ("train", "dev", "test")}
+    experiment = _experiment(
+        systems={name: System(label=name) for name in ("unknown", "wrong")},
+        metrics=("bleu", "length_ratio"),
+        figures={"lengths": Figure(kind="source-length", title="t", systems=("unknown", "wrong"), group=20)},
+    )
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, TrainingBudget(1, None, 1.0, 1), {})
+    (tmp_path / "systems").mkdir()
+    for name, word in (("unknown", "<unk>"), ("wrong", "wrong")):
+        write_lines(tmp_path / plan.output("translate", name, 1), [line.replace("line", word) for line in references])
+    outcomes = {f"translate-{name}-seed1": Outcome("done", 1.0) for name in ("unknown", "wrong")}
+    measured = read_measurements(plan, outcomes)
+    assert measured.scores("bleu", "unknown") == measured.scores("bleu", "wrong") < 70
+    assert measured.scores("length_ratio", "unknown") == [1]
+    curves = collect(plan, outcomes, measured, "")["figures"]["lengths"]["ours"]
+    assert curves["unknown"] == curves["wrong"]
+
+
 def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tmp_path: Path) -> None:
     lines = [f'Hello, the 2nd man\'s {number}-year-old dog (a "puppy")!' for number in range(20)]
     write_lines(tmp_path / "x.en", lines)

@@ -24,7 +24,10 @@ from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import read_links
 from dragoman.text.scripts import line_lengths
-from dragoman.text.vocabulary import UNK
+from dragoman.text.vocabulary import SPECIALS, UNK
+
+_UNKNOWN_WORD = "⁇"
+"""One word for each tokeniser of sacreBLEU; 13a would make three of `<unk>`."""
 
 
 def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measurements:
@@ -67,6 +70,13 @@ def read_hypotheses(plan: Plan, system: str, seed: int, step: str = "translate")
     return [join(line.split()) for line in lines]
 
 
+def scored_hypotheses(plan: Plan, system: str, seed: int, step: str = "translate") -> list[str]:
+    """The translations of a system as BLEU counts them: an unknown word is one word, as it is for the papers' scorer,
+    which divides text at spaces.
+    """
+    return [line.replace(SPECIALS[UNK], _UNKNOWN_WORD) for line in read_hypotheses(plan, system, seed, step)]
+
+
 def bleu_tokenizer(plan: Plan, system: str) -> Tokenizer:
     """The tokenizer of BLEU that fits the language into which a system translates."""
     return fitting_tokenizer(plan.languages_of(system)[1]).name
@@ -91,7 +101,7 @@ def _statistics(plan: Plan, metric: str, system: str, seed: int, bleu: SacreBleu
         return _distances(plan, metric, system, seed)
     side = plan.sides(plan.swapped(system))[1]
     references = plan.corpus.lines("dev" if metric == "dev_bleu" else "test", side)
-    statistics = bleu.statistics(read_hypotheses(plan, system, seed, step), references)
+    statistics = bleu.statistics(scored_hypotheses(plan, system, seed, step), references)
     return statistics[:, :2] if metric == "length_ratio" else statistics
 
 

@@ -30,7 +30,7 @@ from dragoman.reproduction.decisions import (
 )
 from dragoman.reproduction.experiment import KNOWN, KNOWN_BLEU, Claim, Experiment, Figure
 from dragoman.reproduction.maps import read_map
-from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, read_hypotheses, read_states
+from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, read_hypotheses, read_states, scored_hypotheses
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import log_scores, shown_phrases
 from dragoman.reproduction.plan import Plan
@@ -304,7 +304,7 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
     bleu = bleu_metric(bleu_tokenizer(plan, system))
     curves = []
     for seed in _done(plan, f"translate-{system}", outcomes):
-        statistics = bleu.statistics(read_hypotheses(plan, system, seed), target)
+        statistics = bleu.statistics(scored_hypotheses(plan, system, seed), target)
         curves.append([bleu.score(statistics[members].sum(axis=0)) for members in groups])
     if not curves:
         return []
