@@ -138,11 +138,9 @@ def first_page(results: Results, second: Results, texts: Mapping[str, Any]) -> s
             "with two seeds or more it has an interval. [Reproduction](../reproduction.md#the-rule) states the rule: "
             f"fewer than {LEAST_SEEDS} seeds decide nothing. The rule asks for the sign; the last column says whether "
             "the effect is at least half as large as the paper's, perplexities by their logarithms. A share of BLEU is "
-            "compared by its logarithm, too: +0.36 is a share 1.4 times as large. BLEU counts `<unk>` as three words; "
-            "four verdicts [would be others](../lab-book/2026-11-papers.md#how-unk-counts) if it counted as one. "
-            "Tables, figures and what differs are on the pages of [Cho et al.](results/cho2014.md), [Sutskever et "
-            "al.](results/sutskever2014.md), [Bahdanau et al.](results/bahdanau2015.md) and [Luong et "
-            "al.](results/luong2015.md)."
+            "compared by its logarithm, too: +0.36 is a share 1.4 times as large. Tables, figures and what differs are "
+            "on the pages of [Cho et al.](results/cho2014.md), [Sutskever et al.](results/sutskever2014.md), "
+            "[Bahdanau et al.](results/bahdanau2015.md) and [Luong et al.](results/luong2015.md)."
         ),
         "## The main claims",
         counted(verdicts, "main claims"),

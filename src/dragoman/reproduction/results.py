@@ -30,7 +30,13 @@ from dragoman.reproduction.decisions import (
 )
 from dragoman.reproduction.experiment import KNOWN, KNOWN_BLEU, Claim, Experiment, Figure
 from dragoman.reproduction.maps import read_map
-from dragoman.reproduction.measuring import bleu_tokenizer, measuring_steps, read_hypotheses, read_states, scored_hypotheses
+from dragoman.reproduction.measuring import (
+    bleu_tokenizer,
+    measuring_steps,
+    read_hypotheses,
+    read_states,
+    scored_hypotheses,
+)
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import log_scores, shown_phrases
 from dragoman.reproduction.plan import Plan
