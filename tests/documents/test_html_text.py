@@ -205,6 +205,11 @@ def test_elements_within_each_other_and_around_sentences_stay_so() -> None:
     assert translated_html(japanese, same, "ja") == japanese
 
 
+def test_elements_of_nothing_but_spaces_beside_a_sentence_stay() -> None:
+    assert translated_html("ab <a>cd<i class=x> </i></a>") == "AB <a>CD</a><i class=x> </i>"
+    assert translated_html("ab <a>cd <q>&nbsp;</q></a>") == "AB <a>CD</a> <q>&nbsp;</q>"
+
+
 def test_a_text_of_nothing_but_code_is_none() -> None:
     for text in ("<p><code>ab cd</code></p>", "<td><b><kbd>Ctrl</kbd></b> + <kbd>C</kbd></td>"):
         assert not Markup(text).texts

@@ -72,6 +72,12 @@ def test_values_with_an_anchor_or_a_tag_are_translated() -> None:
     assert translated(".yaml", before.encode()).decode() == expected
 
 
+def test_no_break_spaces_at_the_end_of_a_yaml_value_stay() -> None:
+    before = "a: ein Hund :\u00a0\nb: |\n  zwei\u00a0\n\nc: d\n"
+    expected = 'a: "EIN HUND :\u00a0"\nb: "ZWEI\u00a0\\n"\n\nc: "D"\n'
+    assert translated(".yaml", before.encode()).decode() == expected
+
+
 def test_tabs_stay_between_the_words_of_a_menu_and_their_keys() -> None:
     for kind, before, expected in (
         (".properties", "a=&Datei\\tStrg+D\n", "a=&DATEI\\tSTRG+D\n"),

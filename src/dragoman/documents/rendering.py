@@ -174,6 +174,8 @@ def _divided(elements: Sequence[Element], spans: Sequence[Span]) -> tuple[list[E
             for own, (start, end) in zip(inside, spans, strict=True)
             if element.start < end and start < element.end
         ]
+        if not parts:  # it has nothing but spaces beside a sentence
+            outside.append(element)
         for number, (own, start, end) in enumerate(parts):
             kept = element.kept if number == 0 else element.kept and ""
             own.append(replace(element, start=start, end=end, kept=kept))

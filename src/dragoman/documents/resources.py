@@ -120,7 +120,7 @@ def _yaml_values(roots: list[yaml.Node], text: str) -> Iterator[_Value]:
             start, end = node.start_mark.index, node.end_mark.index
             named = _ANCHOR_OR_TAG.match(text, start, end)
             start = start if named is None else named.end()
-            end = start + len(text[start:end].rstrip())  # a block goes on to the next line with text
+            end = start + len(text[start:end].rstrip(" \t\r\n"))  # a block goes on to the next line with text
             yield _plain(start, end, node.value, partial(json.dumps, ensure_ascii=False))
 
 
