@@ -513,6 +513,7 @@ def test_a_confirmed_entry_is_not_fuzzy() -> None:
         (as_left, FUZZY),
         ({0: Review("a cat ", True)}, FUZZY.replace(head, "#, c-format\n")),
         ({0: Review("a tomcat", False)}, FUZZY.replace("a cat ", "a tomcat")),
+        ({0: Review("a\u2028cat", False)}, FUZZY.replace('"a cat "', '""\n"a\\n"\n"cat"')),
         (
             {1: Review("one\ntwo", True)},
             FUZZY.replace('#, fuzzy\nmsgid "\\nerste', 'msgid "\\nerste').replace(

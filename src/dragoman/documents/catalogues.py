@@ -26,6 +26,8 @@ from dragoman.documents.document import (
 from dragoman.errors import InputError
 
 _CHARSET = re.compile(rb"charset=([\w-]+)")
+_LINE_END = re.compile("[\x1c-\x1e\x85\u2028\u2029]")
+"""Characters that end a line for polib, which does not escape them."""
 
 
 def read_catalogue(content: bytes, languages: Languages) -> Document:
@@ -186,7 +188,8 @@ def _reviewed(entry: Any, lines: list[str], reviews: Sequence[Review | None]) ->
 
 def _framed(text: str, source: str) -> str:
     """A translation that begins and ends with a line break where its message does, as gettext requires."""
-    return "\n" * source.startswith("\n") + text.strip("\n") + "\n" * source.endswith("\n")
+    own = _LINE_END.sub("\n", text).strip("\n")
+    return "\n" * source.startswith("\n") + own + "\n" * source.endswith("\n")
 
 
 def _head(lines: list[str]) -> int:
