@@ -65,6 +65,8 @@ def test_plain_text_is_divided_and_put_together(client: TestClient) -> None:
     done = _finish(client, "text.txt", text, opened["digest"], ["Eins.", None, "Drei\nvier"])
     assert done.text == "Eins. De f!\n\n  Drei vier\t"
     assert done.headers["content-disposition"] == 'attachment; filename="text_en.txt"'
+    no_text = _finish(client, "text.txt", text, opened["digest"], ["Eins\ud83d\0!", None, None])
+    assert no_text.text == "Eins ! De f!\n\n  cab\t"
 
 
 def test_elements_stand_around_the_words_that_a_person_wrote(client: TestClient) -> None:

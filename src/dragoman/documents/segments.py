@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dragoman.corpora.writing import WRITERS
 from dragoman.documents.document import Document, Languages, RatedText, Review, decoded
 from dragoman.documents.files import open_document, require_limits
+from dragoman.documents.inline import NOT_XML
 from dragoman.documents.markup import MAX_SENTENCES, markup_paragraphs, sentences_of, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
 from dragoman.errors import InputError
@@ -145,9 +146,10 @@ def pairs_file(kind: str, pairs: list[tuple[str, str]], languages: Languages) ->
 
 def _given(segment: Segment, target: str) -> str | None:
     """The translation that a segment gets. A fuzzy unit may have lines; what is not fuzzy is left."""
+    writable = target if target == segment.target else NOT_XML.sub(" ", target)  # such as half a surrogate pair
     if segment.target is None:
-        return " ".join(target.split())
-    return target if segment.fuzzy else None
+        return " ".join(writable.split())
+    return writable if segment.fuzzy else None
 
 
 def _text(content: bytes, how: HowRead) -> str:
