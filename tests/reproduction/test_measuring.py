@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from dragoman.errors import InputError
+from dragoman.reproduction.comparison import parse_comparison
 from dragoman.reproduction.corpus import write_corpus, write_words
+from dragoman.reproduction.decisions import Verdict, decide
 from dragoman.reproduction.experiment import Experiment, Figure, Model, PartOfTestSet, PhraseBasedRow, System
 from dragoman.reproduction.measuring import bleu_tokenizer, read_measurements
 from dragoman.reproduction.plan import Plan, TrainingBudget
@@ -88,6 +90,39 @@ def test_an_unknown_word_is_one_word_for_bleu(tmp_path: Path) -> None:
     assert measured.scores("length_ratio", "unknown") == [1]
     curves = collect(plan, outcomes, measured, "")["figures"]["lengths"]["ours"]
     assert curves["unknown"] == curves["wrong"]
+
+
+def test_an_ensemble_of_the_models_of_all_seeds_has_one_value(tmp_path: Path) -> None:
+    references = [f"this is line number {number} of the whole text" for number in range(20)]
+    write_lines(tmp_path / "x.en", references)
+    corpora = {name: [(tmp_path / "x.en", tmp_path / "x.en")] for name in ("train", "dev", "test")}
+    experiment = _experiment(
+        models={"m": Model(preset="standard")},
+        systems={
+            "one": System(label="one", models=("m",)),
+            "all": System(label="all", models=("m",), seeds=3),
+            "all-wide": System(label="all-wide", models=("m",), seeds=3),
+        },
+        metrics=("bleu",),
+        seeds=3,
+    )
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, TrainingBudget(1, None, 1.0, 3), {})
+    (tmp_path / "systems").mkdir()
+    for name in experiment.systems:
+        for seed in plan.seeds_of(name):
+            kept = {"one": 3, "all": 6, "all-wide": 8}[name]
+            lines = [" ".join(line.split()[:kept]) for line in references]
+            write_lines(tmp_path / plan.output("translate", name, seed), lines)
+    outcomes = {
+        f"translate-{name}-seed{seed}": Outcome("done", 1.0) for name in experiment.systems for seed in (1, 2, 3)
+    }
+    measured = read_measurements(plan, outcomes)
+    assert [len(measured.scores("bleu", name)) for name in ("one", "all", "all-wide")] == [3, 1, 1]
+    assert collect(plan, outcomes, measured, "")["systems"]["all"]["scores"]["bleu"]["deviation"] is None
+    beside_one = decide(parse_comparison("bleu(all) > bleu(one)"), measured)
+    assert (len(beside_one.values), beside_one.verdict) == (3, Verdict.HOLDS)
+    of_two = decide(parse_comparison("bleu(all-wide) > bleu(all)"), measured)
+    assert (len(of_two.values), of_two.verdict) == (1, Verdict.NOT_DECIDED)
 
 
 def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ class Measurements:
     """The statistics of all systems of an experiment."""
 
     rows: Mapping[tuple[str, str], Array]
-    """(metric, system) -> [K, N, F]; NaN for a seed whose training failed. N sentences of the test set, or N
-    contrasts."""
+    """(metric, system) -> [K, N, F], or [1, N, F] for a system that has the same models with each of K seeds; NaN for a
+    seed whose training failed. N sentences of the test set, or N contrasts."""
     parts: Mapping[str, NDArray[np.bool_]]
     """Part of the test set -> [N], true for its sentences; contrasts have no parts."""
 

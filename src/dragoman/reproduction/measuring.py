@@ -35,16 +35,17 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
     sentences = len(plan.corpus.lines("test", "source"))
     rows, parts = {}, _parts(plan, outcomes)
     for name in plan.experiment.needed_systems():
+        seeds = plan.seeds_of(name)
         bleu = bleu_metric(bleu_tokenizer(plan, name))
         for metric in plan.experiment.measured(name):
             by_seed = {
                 seed: _statistics(plan, metric, name, seed, bleu)
-                for seed in range(1, plan.budget.seeds + 1)
+                for seed in seeds
                 if all(is_done(outcomes, step) for step in measuring_steps(plan, metric, name, seed))
             }
             units = {len(statistics) for statistics in by_seed.values()}
             missing = np.full((units.pop() if units else sentences, METRICS[metric].size), np.nan)
-            rows[metric, name] = np.stack([by_seed.get(seed, missing) for seed in range(1, plan.budget.seeds + 1)])
+            rows[metric, name] = np.stack([by_seed.get(seed, missing) for seed in seeds])
             if metric == KNOWN_BLEU:
                 rows[metric, name] *= parts[KNOWN][:, None]
     return Measurements(rows, parts)

@@ -77,6 +77,10 @@ class Plan:
         one = self.experiment.systems[system]
         return 1 if one.phrase_based is None and one.seeds >= self._circle else seed
 
+    def seeds_of(self, system: str) -> range:
+        """The seeds with which a system has other models."""
+        return range(1, self.own_seed(system, self.budget.seeds) + 1)
+
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
         """The models of a system and their seeds: from `seed` on, in the circle of the seeds of the experiment.
 

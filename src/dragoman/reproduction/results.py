@@ -95,7 +95,6 @@ def _heading(metric: str, measured: Measurements) -> str:
 
 def _system(plan: Plan, name: str, outcomes: Mapping[str, Outcome], measured: Measurements) -> Values:
     system = plan.experiment.systems[name]
-    seeds = range(1, plan.budget.seeds + 1)
     scores: dict[str, Values] = {}
     for metric in plan.experiment.measured(name):
         values = measured.scores(metric, name)
@@ -105,7 +104,8 @@ def _system(plan: Plan, name: str, outcomes: Mapping[str, Outcome], measured: Me
             "mean": _mean(values),
             "deviation": _number(finite.std(ddof=1)) if len(finite) > 1 else None,
             "not run": sum(
-                any(step not in outcomes for step in measuring_steps(plan, metric, name, seed)) for seed in seeds
+                any(step not in outcomes for step in measuring_steps(plan, metric, name, seed))
+                for seed in plan.seeds_of(name)
             ),
             "paper": system.paper.get(metric),
         }
