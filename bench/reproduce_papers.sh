@@ -7,10 +7,10 @@
 # DATA is a folder with `multi30k-en-de-cs` and `libreoffice-help`: 62,628 pairs, among them sentences of up to 60 words
 # as they were written, none of them joined. The models are tested on the captions' four test sets and on the manual's,
 # 5,085 sentences, together and apart. DIR gets everything, weights too; what is in it is not done again, so the script
-# may be stopped and started at any time. After each experiment what pages are made of is copied to
-# bench/results/reproduction/captions-and-manual: results, records of steps, translations and logs, never weights. Where
-# DIR is new it begins with what is kept there, so that another machine goes on with the rows that are missing. Then
-# bench/reproduction_page.py writes the pages.
+# may be stopped and started at any time. After each experiment its result.json and figures are copied to
+# bench/results/reproduction/captions-and-manual. Then bench/reproduction_page.py writes the pages. Commit f70710c0 also
+# has what the rows of November 2026 were measured from, without weights: records of steps, translations and scores.
+# Copied to DIR they are not made again.
 #
 # JOBS (1) is the number of trainings side by side, each with one thread. SEEDS (3) is the number of seeds; what decides
 # the main claims comes first, one seed of it before the second and third, and Sutskever et al. have five for their
@@ -31,6 +31,8 @@
 # Luong's models, which is measured (aligned_word). After the first four rows: the order, main claims first. Rows of one
 # paper share models, whose weights another machine has not, so that those which need few more of them follow at once.
 # Then experiments that explain rows: luong2015-window and luong2015-standard.
+# After the rows: BLEU counts `<unk>` as one word, as the papers' scorer does, and an ensemble of the models of all seeds
+# counts as one system (docs/lab-book/2026-11-papers.md).
 # Words that occur once in the English text or twice in the German are unknown: 3.8 % of the words of the test sets.
 set -euo pipefail
 DATA=$1 DIR=$2 PAIR=${PAIR:-en-de}
@@ -49,9 +51,6 @@ fi
 ONLY_PAGES=
 [ "${3:-}" != pages ] || { ONLY_PAGES=yes && ONLY+=(--pages-only); }
 CAPTIONS=$DATA/multi30k-en-de-cs MANUAL=$DATA/libreoffice-help/$PAIR
-if [ ! -d "$DIR" ] && [ -d "$KEPT" ]; then
-    cp -r "$KEPT" "$DIR"
-fi
 mkdir -p "$DIR"
 
 TEXT=()
@@ -81,13 +80,8 @@ for path in pathlib.Path(sys.argv[1]).glob("*/result.json"):  # sentences of the
 '
 keep() { # copies what pages are made of
     mkdir -p "$KEPT"
-    tar -C "$DIR" -c --exclude='*.safetensors' --exclude=checkpoints --exclude=text --exclude=data --exclude=tensorboard \
-        --exclude=./sentences --exclude=corpus/{train,dev,test}.* --exclude=smt --exclude=logs --exclude={report,index}.html \
-        --exclude=result.md --exclude='*.links' --exclude='*.dictionary' --exclude=steps/{links,dictionary}-*.json \
-        --exclude='.*.lock' --exclude='*heatmaps*' --exclude='*.rows.xz' --exclude='*.samples.gz' . |
-        tar -C "$KEPT" -x
+    (cd "$DIR" && tar -c commit corpus/corpus.json */result.json $(compgen -G '*/figure-*.svg')) | tar -C "$KEPT" -x
     python - "$KEPT" <<<"$FORGET_SAMPLES"
-    find "$KEPT" -name log.jsonl -exec sed -i '/"kind": "validation"/!d' {} +
     find "$KEPT" -name result.json -exec sed -i "s|$DATA/|DATA/|g; s|--out $DIR|--out DIR|g; s|$DIR/|DIR/|g" {} +
 }
 UNFINISHED=()
