@@ -28,9 +28,9 @@ def steps_of(plan: Plan) -> list[Step]:
     for seed in range(1, plan.budget.seeds + 1):
         for name in plan.experiment.needed_systems():
             system = plan.experiment.systems[name]
-            if not plan.can_be_measured(system, seed):
+            if seed not in plan.seeds_of(name) or not plan.can_be_measured(system, seed):
                 continue
-            for step in _measuring(plan, name, system, plan.own_seed(name, seed)):
+            for step in _measuring(plan, name, system, seed):
                 steps.setdefault(step.name, step)
     for model in plan.experiment.samples.heat_maps:
         steps[f"heatmap-{model}"] = _heat_maps(plan, model)

@@ -53,7 +53,7 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
 
 def measuring_steps(plan: Plan, metric: str, system: str, seed: int) -> list[str]:
     """The steps that write what a metric of a system is computed from."""
-    steps = [f"{METRICS[metric].step}-{system}-seed{plan.own_seed(system, seed)}"] if METRICS[metric].step else []
+    steps = [f"{METRICS[metric].step}-{system}-seed{seed}"] if METRICS[metric].step else []
     row = plan.experiment.systems[system].phrase_based
     if metric in PHRASE_METRICS and row is not None:
         steps.append(table_step(row, seed))

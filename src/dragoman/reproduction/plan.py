@@ -70,16 +70,13 @@ class Plan:
 
     def output(self, step: str, system: str, seed: int) -> Path:
         """The file that a step writes of a system."""
-        return Path("systems", f"{system}-seed{self.own_seed(system, seed)}.{OUTPUTS[step]}")
-
-    def own_seed(self, system: str, seed: int) -> int:
-        """The first seed for which a system has the same models: 1 for an ensemble of those of all seeds."""
-        one = self.experiment.systems[system]
-        return 1 if one.phrase_based is None and one.seeds >= self._circle else seed
+        return Path("systems", f"{system}-seed{seed}.{OUTPUTS[step]}")
 
     def seeds_of(self, system: str) -> range:
-        """The seeds with which a system has other models."""
-        return range(1, self.own_seed(system, self.budget.seeds) + 1)
+        """The seeds with which a system is measured: 1 alone for an ensemble of the models of all seeds."""
+        one = self.experiment.systems[system]
+        is_single = one.phrase_based is None and one.seeds >= self._circle
+        return range(1, 2 if is_single else self.budget.seeds + 1)
 
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
         """The models of a system and their seeds: from `seed` on, in the circle of the seeds of the experiment.
