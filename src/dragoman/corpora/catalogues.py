@@ -19,6 +19,7 @@ LARGEST = 1 << 28
 
 _CHARSET = re.compile(rb"charset=([\w-]+)")
 _LINE = re.compile(r'(?:msg\w+(?:\[\d+\])?\s*)?"(?:.*[^\\])?(?:\\\\)*"|#.*|')
+"""A keyword with a text, a further line of a text, a comment, or nothing."""
 
 
 def parse_catalogue(text: str) -> POFile:

@@ -36,6 +36,7 @@ _BLOCK = re.compile(r"(?P<number>\d*)(?=>|(?:[-=]+|\+|#{1,6}|(?<=\d)[.)])(?:\s|$
 """What would begin a block at the beginning of a line."""
 _HARD_BREAK = "\\\n"
 _BREAK_OF_LINE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?=\s*\Z)")
+"""The backslash of a hard break at the end of a line, behind those of escapes."""
 _PAIRS = ("em_open", "strong_open", "s_open")
 _REFERENCE = re.compile(r"\[(?P<text>[^\[\]]*)\](?:\[(?P<label>[^\[\]]*)\])?")
 """A link or picture by reference: [text][label], [label][] or [label]."""
