@@ -10,7 +10,7 @@
 # may be stopped and started at any time. After each experiment its result.json and figures are copied to
 # bench/results/reproduction/captions-and-manual. Then bench/reproduction_page.py writes the pages. Commit f70710c0 also
 # has what the rows of November 2026 were measured from, without weights: records of steps, translations and scores.
-# Copied to DIR they are not made again.
+# Copied to DIR they are not made again, but for local-p, whose command names its window since.
 #
 # JOBS (1) is the number of trainings side by side, each with one thread. SEEDS (3) is the number of seeds; what decides
 # the main claims comes first, one seed of it before the second and third, and Sutskever et al. have five for their

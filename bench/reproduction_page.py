@@ -417,7 +417,7 @@ def paper_difference(experiment: Experiment, text: str) -> str:
         if value.part != WHOLE or not known:
             return ""
         total += weight * (min if METRICS[value.metric].lower_is_better else max)(known)
-    return signed(total)
+    return f"{round(total, 3):+g}"
 
 
 def differences(claim: Mapping[str, Any]) -> list[str]:
@@ -431,8 +431,9 @@ def differences(claim: Mapping[str, Any]) -> list[str]:
 
 
 def signed(value: float) -> str:
-    """A difference with its sign."""
-    return f"{round(value, 3):+.3g}"
+    """A difference with its sign, which a bound of an interval keeps where its digits are zeros."""
+    decimals = 3 if abs(value) < 1 else 2 if abs(value) < 10 else 1
+    return f"{value:+.{decimals}f}"
 
 
 def wrapped(text: str, first: str = "") -> str:

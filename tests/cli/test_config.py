@@ -61,7 +61,7 @@ def test_sizes_are_scaled_before_values_are_set(capsys: pytest.CaptureFixture[st
 
 
 def test_what_scaling_changed_is_said_beside_the_value(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["config", "luong2015-local-p-dot", "--scale", "0.128"]
+    command = ["config", "luong2015-local-m-dot", "--scale", "0.128"]
     assert main([*command, "--set", "model.decoder.size=200", "model.encoder.size=200"]) == 0
     shown = capsys.readouterr().out
     assert "init_scale: 0.2795                # [--scale 0.128: 0.1 / sqrt(0.128); --sizes-only keeps it] " in shown

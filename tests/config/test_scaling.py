@@ -66,15 +66,15 @@ def test_plain_sgd_is_clipped_at_a_norm_that_follows_the_sizes_and_keeps_its_rat
     assert scale(unclipped, 0.25).training.optimiser.max_gradient_norm is None
 
 
-def test_a_local_window_follows_the_sentences_of_the_training_text() -> None:
+def test_the_window_of_local_m_follows_the_sentences_of_the_training_text() -> None:
     for name in preset_names():
         attention = scale(load_preset(name), 0.25).model.attention
-        assert attention.reference_length == (25.8 if "local" in name else None), name
+        assert attention.reference_length == (25.8 if "local-m" in name else None), name
         assert attention.window == 10, name
 
 
-def test_every_change_but_the_window_is_noted_with_its_reason() -> None:
-    before = load_preset("luong2015-local-p-dot")
+def test_every_change_is_noted_with_its_reason() -> None:
+    before = load_preset("luong2015-local-m-dot")
     notes = dict(scaled_values(before, scale(before, 0.128), 0.128))
     assert notes["model.encoder.size"] == "--scale 0.128: 1000 units x 0.128"
     assert notes["model.init_scale"] == "--scale 0.128: 0.1 / sqrt(0.128); --sizes-only keeps it"

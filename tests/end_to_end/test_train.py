@@ -192,7 +192,7 @@ def test_a_scaled_window_follows_the_sentences_and_is_kept_when_resuming(
 ) -> None:
     run = tmp_path / "run"
     text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
-    command = ["train", "--preset", "luong2015-local-p-dot", "--scale", "0.01", *text, "--out", str(run)]
+    command = ["train", "--preset", "luong2015-local-m-dot", "--scale", "0.01", *text, "--out", str(run)]
     settings = ["--threads", "1", "--updates", "2", "--set", "training.validation.metric=perplexity"]
     settings += ["cleaning.duplicates=keep", "model.attention.window=60"]
     assert main([*command, *settings]) == 0

@@ -100,6 +100,10 @@ def test_the_pages_are_those_of_the_results_that_are_kept(program: ModuleType) -
         assert path.read_text(encoding="utf-8") == text, path
 
 
+def test_a_bound_of_an_interval_keeps_its_sign(program: ModuleType) -> None:
+    assert [program.signed(value) for value in (-0.0002, 0.046, 1.6, -15.94)] == ["-0.000", "+0.046", "+1.60", "-15.9"]
+
+
 def test_each_main_claim_has_claims_of_experiments_that_exist(program: ModuleType, tmp_path: Path) -> None:
     results = program.Results(tmp_path)
     headlines = yaml.safe_load(program.HEADLINES.read_text(encoding="utf-8"))["headlines"]
@@ -132,11 +136,11 @@ def test_a_single_seed_shows_its_figures_and_decides_nothing(program: ModuleType
     first, page = pages[program.PAGE], pages[program.PAGE.with_suffix("") / "luong2015.md"]
     assert _row(first, "2 ")[2:] == [
         "Sutskever: +4.42; Luong: +1.3",
-        "Luong: +1.3",
+        "Luong: +1.30",
         "not decided: rows are missing",
         "",
     ]
-    assert _row(first, "reversing the source sentence improves")[2:5] == ["+1.3", "+1.3", "not decided: 1 seed"]
+    assert _row(first, "reversing the source sentence improves")[2:5] == ["+1.3", "+1.30", "not decided: 1 seed"]
     korean = pages[program.KOREAN_PAGE]
     assert _row(korean, "2 ")[4] == "미정: 빠진 행이 있음"
     assert "미정 2, 아직 실행하지 않음 13." in korean
@@ -171,10 +175,10 @@ def test_decided_claims_have_a_verdict_an_interval_and_a_size(program: ModuleTyp
     result["claims"]["dropout-bleu"]["verdict"] = "does not hold"
     _keep(tmp_path, result)
     first = program.pages(tmp_path, tmp_path / "second")[program.PAGE]
-    assert _row(first, "9 ")[2:] == ["+2.8", "+0.4 (+0.3 to +0.5)", "holds", "smaller"]
+    assert _row(first, "9 ")[2:] == ["+2.8", "+0.400 (+0.300 to +0.500)", "holds", "smaller"]
     assert _row(first, "12 ")[4] == "does not hold"
     korean = program.pages(tmp_path, tmp_path / "second")[program.KOREAN_PAGE]
-    assert _row(korean, "9 ")[3:] == ["+0.4 (+0.3~+0.5)", "성립", "절반 미만"]
+    assert _row(korean, "9 ")[3:] == ["+0.400 (+0.300~+0.500)", "성립", "절반 미만"]
     assert "성립하지 않음 1" in korean
     assert "4 hold," in first  # attention, feeding, local-p, replaced words
     assert _row(first, "an ensemble of models with different attention")[2] == "+2.1"  # over the paper's best member

@@ -52,7 +52,8 @@ def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
     - With plain SGD the clipping norm is multiplied by sqrt(factor), as is the norm of the gradient of a matrix: so it
       clips as often, and an update is as large beside the weights. The rate stays. (Adam and Adadelta divide by the
       size of gradients themselves.)
-    - The window of local attention follows the sentences of the training text (`model.attention.reference_length`).
+    - The window of local-m follows the sentences of the training text (`model.attention.reference_length`). That of
+      local-p keeps the paper's D: its Gaussian, of deviation D / 2, is all that moves p_t.
 
     Raises:
         ConfigError: rounding breaks a relation that the parts need.
@@ -70,7 +71,7 @@ def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
         optimiser = values["training"]["optimiser"]
         if optimiser["name"] == "sgd" and optimiser["max_gradient_norm"] is not None:
             optimiser["max_gradient_norm"] = _rounded(optimiser["max_gradient_norm"] * math.sqrt(factor))
-        if model["attention"]["scope"] != "global" and model["decoder"]["context"] == "attended":
+        if model["attention"]["scope"] == "local-m" and model["decoder"]["context"] == "attended":
             model["attention"]["reference_length"] = LUONG_SOURCE_LENGTH
     return build_config(values, f"--scale {factor:g}")
 
