@@ -9,7 +9,7 @@
 # 5,085 sentences, together and apart. DIR gets everything, weights too; what is in it is not done again, so the script
 # may be stopped and started at any time. After each experiment its result.json and figures are copied to
 # bench/results/reproduction/captions-and-manual. Then bench/reproduction_page.py writes the pages. Commit f70710c0 also
-# has what the rows of November 2026 were measured from, without weights: records of steps, translations and scores.
+# has what the rows up to it were measured from, without weights: records of steps, translations and scores.
 # Copied to DIR they are not made again, but for local-p, whose command names its window since.
 #
 # JOBS (1) is the number of trainings side by side, each with one thread. SEEDS (3) is the number of seeds; what decides
@@ -30,7 +30,8 @@
 # Later, before any row of theirs: the claims of the two experiments named phrase-based, and the reading of the weights of
 # Luong's models, which is measured (aligned_word). After the first four rows: the order, main claims first. Rows of one
 # paper share models, whose weights another machine has not, so that those which need few more of them follow at once.
-# Then experiments that explain rows: luong2015-window and luong2015-standard.
+# Then experiments that explain rows: luong2015-window and luong2015-standard; and, before any forward model of one layer,
+# the claims of sutskever2014-depth about reversal.
 # After the rows: BLEU counts `<unk>` as one word, as the papers' scorer does, and an ensemble of the models of all seeds
 # counts as one system (docs/lab-book/2026-11-papers.md).
 # Words that occur once in the English text or twice in the German are unknown: 3.8 % of the words of the test sets.
