@@ -154,6 +154,7 @@ def test_a_folder_and_a_pattern_take_all_files_of_pairs(tmp_path: Path) -> None:
     write_lines(folder / "b.csv", ["en,ko", "a,나"])
     write_lines(folder / "a.jsonl.gz", ['{"en": "c", "ko": "라"}'])
     write_lines(folder / "notes.txt", ["nothing"])
+    write_lines(folder / ".c.tsv.dragoman-new", [])
     (folder / "more").mkdir()
     pairs, said = read(folder)
     assert pairs == [("c", "라"), ("a", "나")]

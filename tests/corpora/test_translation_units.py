@@ -71,6 +71,18 @@ def test_variants_of_a_language_are_taken_where_it_is_lacking(tmp_path: Path) ->
     path = write(tmp_path / "memory.tmx", tmx(*units))
     assert read(path)[0] == [("color", "색"), ("lorry", "트럭"), ("sea", "바다")]
     assert read(path, ("ko", "en"))[0][1:] == [("트럭", "lorry"), ("바다", "sea")]
+    assert (
+        read(path, ("ko", "en-US"))[0]
+        == read(path, languages=("ko", "en"))[0]
+        == [("색", "color"), ("트럭", "lorry"), ("바다", "sea")]
+    )
+
+
+def test_variants_of_one_language_are_source_and_target_in_the_order_of_the_languages(tmp_path: Path) -> None:
+    units = [unit(pt_BR="trem", pt_PT="comboio"), unit(pt_BR="tela", pt_PT="ecrã")]
+    path = write(tmp_path / "memory.tmx", tmx(*units, source="pt-BR"))
+    assert read(path, languages=("pt-PT", "pt-BR"))[0] == [("comboio", "trem"), ("ecrã", "tela")]
+    assert read(path, languages=("pt-BR", "pt-PT"))[0] == [("trem", "comboio"), ("tela", "ecrã")]
 
 
 def test_several_languages_are_asked_for(tmp_path: Path) -> None:

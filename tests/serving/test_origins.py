@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.serving.origins import host_name, refused_sender, web_origin
+from dragoman.serving.origins import host_name, proxy_address, refused_sender, web_origin
 
 LOOPBACK, LAN = "127.0.0.1", "192.168.1.5"
 
@@ -60,6 +60,18 @@ def test_origins_and_names_of_the_command_are_what_browsers_send() -> None:
         "a.example",
         "[::1]",
     ]
+
+
+def test_trusted_proxies_are_addresses() -> None:
+    assert [proxy_address(text) for text in ("192.0.2.7", "192.0.2.7/24", "::1", "*")] == [
+        "192.0.2.7",
+        "192.0.2.0/24",
+        "::1",
+        "*",
+    ]
+    for text in ("foo", "192.0.2", "192.0.2.7/x", ""):
+        with pytest.raises(ConfigError, match=rf"--trusted-proxy {text}: is no IP address; give one such as"):
+            proxy_address(text)
 
 
 def test_the_own_page_is_served_also_behind_a_proxy() -> None:

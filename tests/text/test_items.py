@@ -256,7 +256,19 @@ def test_words_with_letters_that_the_sources_lack_are_items() -> None:
     form = NormalForm.of_sources(["Der Hund läuft, ein Öl"] * 3)
     items = Items([], foreign_words=form.foreign_words)
     assert found("Ödögh und Šťávěk, Ærn-Müller in ŠKODA", items) == ["Šťávěk", "Ærn-Müller", "ŠKODA"]
-    assert found("Ḧund LÄUFT ｌäuft l\u0061\u0308uft 漢字", items) == ["Ḧund"]
+    assert found("Ḧund LÄUFT ｌäuft l\u0061\u0308uft", items) == ["Ḧund"]
+
+
+def test_words_of_other_scripts_are_items_where_the_sources_have_european_letters_only() -> None:
+    items = Items([], foreign_words=NormalForm.of_sources(["Der Hund läuft"] * 3).foreign_words)
+    line = "Hund, שָׁלוֹם, 日本、한국 und می\u200cخ"
+    assert found(line, items) == ["שָׁלוֹם", "日本", "한국", "می\u200cخ"]
+    source, target = items.mask_pair("Hund 日本", "日本 dog")
+    assert (source.text, target.text) == (f"Hund {ONE}", f"{ONE} dog")
+    for own in (items, Items([])):
+        assert own.mask_target("日本의 개", ("日本",)).text == f"{ONE}의 개"
+    korean = Items([], foreign_words=NormalForm.of_sources(["개가 달린다"] * 3).foreign_words)
+    assert found("고양이 日本", korean) == []
 
 
 def test_the_names_of_placeholders_are_those_that_people_see() -> None:

@@ -14,7 +14,7 @@ from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
-from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost
+from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost, segment_pair
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_case_marks, train_model
 from dragoman.text.segmentation.words import WordSegmentation
 from dragoman.text.side import TextSide, encode_pair
@@ -73,6 +73,21 @@ def test_a_target_has_placeholders_for_the_items_of_its_source_only() -> None:
     assert sides[1].encode("{a} {b}", ["{b}"]).pieces == [*"{a}▁", "⟦1⟧"]
     source, target = encode_pair((sides[0], sides[1]), "{a} {b} c", "b {b} a")
     assert (source.pieces, target.pieces) == ([*"{a}▁", "⟦1⟧", *"▁c"], [*"b▁", "⟦1⟧", *"▁a"])
+
+
+def test_numbers_and_links_in_full_width_are_items_unless_the_sources_have_them() -> None:
+    line = "the dog sees １，２３４．５ ٣٤ ｈｔｔｐ：／／ａ．ｂ ６"
+    source = ProtectedSegmentation(NormalisedSegmentation(CharacterSegmentation(), FORM), ITEMS, source=True)
+    masked = source.mask(line)
+    assert masked.items == ("1,234,5", "34", "http://a.b")
+    assert masked.spans is not None
+    spans = [(start, end) for start, end in masked.spans if end - start > 1]
+    assert [line[start:end] for start, end in spans] == ["１，２３４．５", "٣٤", "ｈｔｔｐ：／／ａ．ｂ"]
+    assert source.count_items(line) == 3
+    target = ProtectedSegmentation(CharacterSegmentation(), ITEMS, source=False)
+    assert segment_pair((source, target), "a １２", "12 b")[1].pieces == ["⟦1⟧", "▁", "b"]
+    known = NormalisedSegmentation(CharacterSegmentation(), NormalForm.of_sources(["１２ ab"]))
+    assert ProtectedSegmentation(known, ITEMS, source=True).mask("a １２").items == ()
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:

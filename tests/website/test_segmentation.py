@@ -73,6 +73,7 @@ def _lines() -> list[str]:
         " ".join(items[:12]),
         "Ien Hunnd läfut üebr die Grune WISEE, springtt indie Wise un springgt in den Se, spirngt ind eg\u200brune",
         "⟦1⟧ \ue002 Hund ⟦12⟧",
+        "Hund, שָׁלוֹם, 日本・한국 und می\u200cخ １９８５ ３．１４ ٣٤ ｈｔｔｐ：／／ａ．ｂ ＂𠀋＂",
         "Straße Šťávěk O’Ödögh ÉTÉ ŠŤÁVĚK DIE STRAßE IST WEIß",
         "1,234.5 3.14 1 000",
         *("„Der Hund läuft.“", ' "Hund" ', "«\u00a0Hund 12\u00a0»", '"{x}"', '"a" und "b"', '" "', "‘Der Hund’"),

@@ -163,7 +163,7 @@ def _given(table: Table, wanted: str, side: str) -> str:
     if len(same) != 1 and _language(role):
         base = base_language(str(role))
         same = [name for name in table.names if base_language(role_of(name) or "") == base]
-    if len(same) == 1:
+    if len(same) == 1 or (same and table.what == "languages"):  # a unit has the one or the other variant of a language
         return same[0]
     unknown = [name for name in table.names if name in (SOURCE, TARGET)]
     if table.what == "languages" and unknown and _language(role) and not same:
@@ -219,16 +219,22 @@ def _by_names(table: Table, languages: Sequence[str] | None) -> tuple[int, int] 
         if len(indices) > 2:
             indices = [index for index in indices if _is_common(names[index], roles[index])]
         if languages is not None:
-            wanted = [
-                [index for index in indices if base_language(roles[index] or "") == base_language(one)]
-                for one in languages
-            ]
-            if all(len(matches) == 1 for matches in wanted):
-                return wanted[0][0], wanted[1][0]
+            source, target = (_of_language(table, roles, indices, one) for one in languages)
+            if source is not None and target is not None and source != target:
+                return source, target
         if table.what == "languages":  # a unit has the one or the other variant of a language
             indices = list({base_language(roles[index] or ""): index for index in reversed(indices)}.values())[::-1]
         if len(indices) == 2 and roles[indices[0]] != roles[indices[1]]:
             return indices[0], indices[1]
+    return None
+
+
+def _of_language(table: Table, roles: Sequence[str | None], indices: Sequence[int], language: str) -> int | None:
+    """The index of the column of a language, else of its only variant; the first variant if a unit has one of them."""
+    for form in (str, base_language):
+        same = [index for index in indices if form(roles[index] or "") == form(language)]
+        if len(same) == 1 or (same and table.what == "languages"):
+            return same[0]
     return None
 
 

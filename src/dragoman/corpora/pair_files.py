@@ -27,6 +27,7 @@ from dragoman.corpora.translation_units import open_tmx, open_xliff
 from dragoman.errors import InputError
 from dragoman.text.lines import OnUndecodable, is_compressed, opened, read_lines
 from dragoman.text.raw_lines import is_blank
+from dragoman.text.temporary import FILE as TEMPORARY
 
 INFLECTIONS = (".trn", ".dev", ".tst")
 """The suffixes of the inflection tables of SIGMORPHON's shared tasks: lemma, inflected form and tags, tab-separated."""
@@ -133,7 +134,7 @@ def corpus_files(path: Path) -> list[Path]:
     if not members:
         what = "is a folder without" if path.is_dir() else "matches no"
         raise InputError(f"{path}: {what} files of pairs, which end in {', '.join(KINDS)}; also .gz, .xz, .zst")
-    others = [one.name for one in paths if one not in members]
+    others = [one.name for one in paths if one not in members and not TEMPORARY.fullmatch(one.name)]
     if others:
         current_reading().say(
             f"{path}: left out, as they hold no pairs: {', '.join(others[:5])}{' ...' * (len(others) > 5)}"

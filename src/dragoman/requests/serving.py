@@ -36,7 +36,8 @@ class ServerAddress(Section):
     trusted_proxy: Annotated[
         tuple[str, ...],
         doc(
-            "take the client's address from the X-Forwarded-For of this proxy; may be repeated",
+            "take the client's address from the X-Forwarded-For of this proxy, an IP address or a network of them; "
+            "may be repeated",
             metavar="ADDRESS",
             repeat=True,
         ),

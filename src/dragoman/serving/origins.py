@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.types import Scope
 
@@ -59,6 +60,23 @@ def web_origin(text: str) -> str:
     if origin not in (ANY, "null") and not _ORIGIN.fullmatch(origin):
         raise ConfigError(f"--cors {text}: is no origin; give one such as https://example.org, or * for all")
     return origin
+
+
+def proxy_address(text: str) -> str:
+    """The address of a proxy, a network of addresses, or * for all.
+
+    Raises:
+        ConfigError: it is none of them.
+    """
+    if text == ANY or is_address(text):
+        return text
+    if "/" in text:
+        with suppress(ValueError):
+            return str(ip_network(text, strict=False))
+    raise ConfigError(
+        f"--trusted-proxy {text}: is no IP address; give one such as 192.0.2.7, a network such as 192.0.2.0/24, or * "
+        "for all"
+    )
 
 
 def host_name(host: str) -> str:

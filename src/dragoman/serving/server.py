@@ -22,7 +22,7 @@ from dragoman.serving.learning import LearningModel, start_learning
 from dragoman.serving.logs import configure, event
 from dragoman.serving.memories import read_memories
 from dragoman.serving.models import LanguagePair, Models, ServedFolder
-from dragoman.serving.origins import host_name, web_origin
+from dragoman.serving.origins import host_name, proxy_address, web_origin
 from dragoman.serving.settings import Settings
 from dragoman.systems import ENDING_SIGNALS, processors, raise_open_files_limit
 from dragoman.translation_memory.memory import LayeredMemory, Memory
@@ -65,7 +65,7 @@ def serve_folders(request: ServingRequest) -> None:
         key_file=key_file,
         cors_origins=tuple(map(web_origin, address.cors)),
         host_names=tuple(map(host_name, address.host_name)),
-        trusted_proxies=address.trusted_proxy,
+        trusted_proxies=tuple(map(proxy_address, address.trusted_proxy)),
         **access.limits.values(),
     )
     given = read_memories(wanted.memory, folders)

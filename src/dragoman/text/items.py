@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from dragoman.config.schema import ItemKind
 from dragoman.errors import abridged
-from dragoman.text.names import HIDDEN, LETTERS, WordFilter, composed, known_words
+from dragoman.text.names import HIDDEN, LETTERS, OTHER_WORD, WordFilter, composed, known_words
 from dragoman.text.raw_lines import has_letter, is_blank
 
 log = logging.getLogger(__name__)
@@ -151,6 +151,7 @@ _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _SPACES = re.compile(f"{_SPACE}+")
 _WORDS = re.compile(f"[{LETTERS}](?:[{LETTERS}{HIDDEN}'’.-]|{_SPACE})*")
 """Items that are text, such as names: they are written in normal form."""
+_OTHER_WORD = re.compile(OTHER_WORD)
 _TAG = re.compile(r"(?:<|&lt;)(\/?)[A-Za-z][^<>]*(?<!\/)(?:>|&gt;)")
 """A tag before or after what it holds; group 1 is "/" after it."""
 _QUOTATION = re.compile(
@@ -400,7 +401,7 @@ def _plain(item: str) -> str:
 
 def _span_of_word(line: str, word: str, taken: Sequence[Span]) -> Span | None:
     """Where a line has a word that is an item, in either form of its letters, and outside the spans `taken`."""
-    if not _WORDS.fullmatch(word):
+    if not _WORDS.fullmatch(word) and not _OTHER_WORD.fullmatch(word):
         return None
     for form in dict.fromkeys((word, unicodedata.normalize("NFD", word))):
         for match in re.finditer(f"(?<![{LETTERS}0-9]){re.escape(form)}(?![{LETTERS}0-9])", line):

@@ -25,6 +25,12 @@ LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u05
 """Letters and accents of European scripts, as the inside of a regular expression's [...]."""
 HIDDEN = "\u00ad\u200b-\u200d\u2060\ufeff"
 """Invisible characters that words may have inside."""
+_OTHER_LETTERS = (
+    "\u0590-\u1cff\u2d00-\u2ddf\u3005-\u3007\u3040-\u31ff\u3400-\u9fff\ua000-\ua63f\ua800-\uab2f\uab70-\ud7ff"
+    "\uf900-\ufaff\ufb1d-\ufdff\ufe70-\ufefc\uff66-\uffdc\U00020000-\U0003ffff"
+)
+OTHER_WORD = f"[{_OTHER_LETTERS}](?:[\u200c\u200d]?[{_OTHER_LETTERS}])*"
+"""A word of a script that is not European, with its marks and punctuation, as a regular expression."""
 _WORD = re.compile(f"[{LETTERS}][{LETTERS}{HIDDEN}]*")
 _INVISIBLE = re.compile(f"[{HIDDEN}]")
 _BEGINNING = re.compile("(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\ufefe\uff00-\uffff]*$")

@@ -62,7 +62,7 @@ class TextSide:
     def count_items(self, line: str) -> int:
         """How many protected items a source has, those without a placeholder included."""
         segmentation = self.segmentation
-        return len(segmentation.items.find(line)) if isinstance(segmentation, ProtectedSegmentation) else 0
+        return segmentation.count_items(line) if isinstance(segmentation, ProtectedSegmentation) else 0
 
     def encode_masked(self, line: Masked) -> Encoded:
         """Encode a line whose items are placeholders already."""

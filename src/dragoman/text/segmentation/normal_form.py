@@ -3,8 +3,9 @@
 A line is brought to this form before it is segmented, at training and at translation, so that "é" of two code points, a
 no-break space or a soft hyphen in a word change no translation. A character of a source that the training sources never
 had is replaced by one that they had and that stands for the same: another quotation mark or dash, a digit or a letter
-in full width. Mistyped words of sources may be corrected (text/spelling.py). Targets are only composed and freed of
-invisible characters: a translation keeps its language's spaces and quotation marks.
+in full width. Items (text/items.py) are found, and written, in ASCII instead of full width. Mistyped words of sources
+may be corrected (text/spelling.py). Targets are only composed and freed of invisible characters: a translation keeps
+its language's spaces and quotation marks.
 
 Spans refer to the raw line. In the web site, normal_form.js does the same.
 """
@@ -19,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.text.names import OTHER_WORD
 from dragoman.text.segmentation.base import NONE, Entries, Segmentation, Segments
 from dragoman.text.spelling import Spelling, TypingError
 
@@ -35,6 +37,7 @@ _EUROPEAN = "\u0590"
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u058f\u1e00-\u1fff"
 _EUROPEAN_WORD = re.compile(f"[{_LETTERS}](?:['\u2019-]?[{_LETTERS}\u0300-\u036f])*")
 _FOREIGN_LETTER = re.compile(f"(?![A-Za-z])[{_LETTERS}]")
+_OTHER_WORD = re.compile(OTHER_WORD)
 ALIKE = ('"“”„‟«»″', "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～")
 """Characters that stand for each other."""
 RARE = 10_000
@@ -129,11 +132,29 @@ class NormalForm:
         """A line in normal form, without spans."""
         return line if self._is_normal(line) and not self.spelling else self.apply(line).text
 
+    def narrow(self, line: str) -> str:
+        """A line of the same length, in which characters in full width and digits of other scripts are of ASCII, if the
+        training sources never had them. Items are found in it, and written as in it.
+        """
+        if self._known is None or line.isascii():
+            return line
+        return "".join(one if one in self._known else _narrow(one) for one in line)
+
     def foreign_words(self, line: str) -> list[Span]:
-        """The words with a letter of Latin, Greek or Cyrillic that the training sources never had, in either case."""
+        """The words with a letter of Latin, Greek or Cyrillic that the training sources never had, in either case.
+
+        Where these had letters of no other script, also all words of other scripts.
+        """
         if self._known is None or line.isascii() or self._known.issuperset(line):
             return []
-        return [match.span() for match in _EUROPEAN_WORD.finditer(line) if self._is_foreign(match[0])]
+        words = [match.span() for match in _EUROPEAN_WORD.finditer(line) if self._is_foreign(match[0])]
+        if self._is_european:
+            words += [match.span() for match in _OTHER_WORD.finditer(line)]
+        return words
+
+    @cached_property
+    def _is_european(self) -> bool:
+        return self.known is not None and not _OTHER_WORD.search(self.known)
 
     def _is_foreign(self, word: str) -> bool:
         assert self._known is not None
@@ -216,6 +237,13 @@ def _alike(character: str) -> Iterator[str]:
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         yield str(digit)
+
+
+def _narrow(character: str) -> str:
+    digit = unicodedata.decimal(character, None)
+    if digit is not None:
+        return str(digit)
+    return unicodedata.normalize("NFKC", character) if "\uff01" <= character <= "\uff5e" else character
 
 
 class NormalisedSegmentation:

@@ -33,7 +33,15 @@ class ProtectedSegmentation:
 
     def mask(self, line: str, items: Sequence[str] = (), quotation: Quotation = NO_QUOTATION) -> Masked:
         """Mask a source, or a target by the `items` and the quotation marks of its source."""
-        return self.items.mask(line) if self.source else self.items.mask_target(line, items, quotation)
+        return self.items.mask(self.narrow(line)) if self.source else self.items.mask_target(line, items, quotation)
+
+    def count_items(self, line: str) -> int:
+        """How many items a source has."""
+        return len(self.items.find(self.narrow(line)))
+
+    def narrow(self, line: str) -> str:
+        """A source as items are found in it (`NormalForm.narrow`)."""
+        return self.inner.form.narrow(line) if isinstance(self.inner, NormalisedSegmentation) else line
 
     def segment(self, line: str) -> Segments:
         return self.segment_masked(self.mask(line))
@@ -64,7 +72,7 @@ class ProtectedSegmentation:
 def mask_pair(segmentations: tuple[Segmentation, Segmentation], source: str, target: str) -> tuple[Masked, Masked]:
     """Mask the items that both lines of a pair have; lines of other segmentations stay as they are."""
     if isinstance(segmentations[0], ProtectedSegmentation):
-        return segmentations[0].items.mask_pair(source, target)
+        return segmentations[0].items.mask_pair(segmentations[0].narrow(source), target)
     return Masked(source, None), Masked(target, None)
 
 

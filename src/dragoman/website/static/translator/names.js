@@ -5,6 +5,10 @@ import { codePoints, matches } from "./code_points.js";
 export const LETTERS =
   "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02af\\u0370-\\u0373\\u0376-\\u058f\\u1e00-\\u1fff\\u0300-\\u036f";
 export const HIDDEN = "\\u00ad\\u200b-\\u200d\\u2060\\ufeff";
+const OTHER_LETTERS =
+  "\\u0590-\\u1cff\\u2d00-\\u2ddf\\u3005-\\u3007\\u3040-\\u31ff\\u3400-\\u9fff\\ua000-\\ua63f\\ua800-\\uab2f" +
+  "\\uab70-\\ud7ff\\uf900-\\ufaff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\uff66-\\uffdc\\u{20000}-\\u{3ffff}";
+export const OTHER_WORD = `[${OTHER_LETTERS}](?:[\\u200c\\u200d]?[${OTHER_LETTERS}])*`; // not of a European script
 const WORD = new RegExp(`[${LETTERS}][${LETTERS}${HIDDEN}]*`, "gu");
 const INVISIBLE = new RegExp(`[${HIDDEN}]`, "gu");
 const BEGINNING = /(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\ufefe\uff00-\uffff]*$/u;

@@ -1,6 +1,7 @@
 // One form for text that means the same letters, as text/segmentation/normal_form.py states it; spans are in code points.
 
 import { codePoints, matches } from "./code_points.js";
+import { OTHER_WORD } from "./names.js";
 import { Spelling } from "./spelling.js";
 
 const SPACES = "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000";
@@ -14,16 +15,20 @@ const EUROPEAN = 0x590;
 const LETTERS = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02af\\u0370-\\u0373\\u0376-\\u058f\\u1e00-\\u1fff";
 const EUROPEAN_WORD = new RegExp(`[${LETTERS}](?:['\\u2019-]?[${LETTERS}\\u0300-\\u036f])*`, "gu");
 const FOREIGN_LETTER = new RegExp(`(?![A-Za-z])[${LETTERS}]`, "gu");
+const OTHER_LETTER = new RegExp(OTHER_WORD, "u");
+const OTHER_WORDS = new RegExp(OTHER_WORD, "gu");
 const ALIKE = ["\"“”„‟«»″", "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～"].map(codePoints);
 
 export class NormalForm {
   #known;
+  #isEuropean;
   #spelling;
   #replacements = new Map();
 
   /** `known` are the characters of the training sources; null for targets. `spelling` is its description, if it has one. */
   constructor(known, spelling) {
     this.#known = known === null ? null : new Set(codePoints(known));
+    this.#isEuropean = known !== null && !OTHER_LETTER.test(known);
     this.#spelling = spelling && new Spelling(spelling);
   }
 
@@ -74,11 +79,18 @@ export class NormalForm {
     return { text, spans };
   }
 
-  /** The spans of words with a letter of Latin, Greek or Cyrillic that the training sources never had, in either case. */
+  /** A line of as many characters, in which those in full width and digits that the training sources never had are of ASCII. */
+  narrow(line) {
+    if (!this.#known || !/[^\0-\x7f]/u.test(line)) return line;
+    return codePoints(line).map((one) => (this.#known.has(one) ? one : narrowed(one))).join("");
+  }
+
+  /** The spans of words with letters that the training sources never had; see foreign_words in normal_form.py. */
   foreignWords(line) {
     if (!this.#known || !/[^\0-\x7f]/u.test(line)) return [];
     const characters = codePoints(line);
-    return matches(EUROPEAN_WORD, line).filter((span) => this.#isForeign(characters.slice(...span).join("")));
+    const words = matches(EUROPEAN_WORD, line).filter((span) => this.#isForeign(characters.slice(...span).join("")));
+    return this.#isEuropean ? [...words, ...matches(OTHER_WORDS, line)] : words;
   }
 
   #isForeign(word) {
@@ -165,6 +177,11 @@ function alike(character) {
   const digit = decimal(character.codePointAt(0));
   if (digit !== null) found.push(String(digit));
   return found;
+}
+
+function narrowed(character) {
+  const code = character.codePointAt(0);
+  return String(decimal(code) ?? (code >= 0xff01 && code <= 0xff5e ? character.normalize("NFKC") : character));
 }
 
 /** The value of a decimal digit; null for another character. The ten digits of a script follow each other. */

@@ -1,7 +1,7 @@
 // Items and their placeholders, as text/items.py and text/segmentation/protected.py state them; spans are in code points.
 
 import { codePoints, isSpace, matches } from "./code_points.js";
-import { HIDDEN, LETTERS, WordFilter, composed } from "./names.js";
+import { HIDDEN, LETTERS, OTHER_WORD, WordFilter, composed } from "./names.js";
 
 export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧"];
 const PLACEHOLDERS = NAMES.map((_, number) => String.fromCodePoint(0xe001 + number));
@@ -16,6 +16,7 @@ const ALL_INVISIBLE = /[\u00ad\u200b\u2060\ufeff]/gu;
 const SPACES = new RegExp(`${SPACE}+`, "gu");
 const SPACES_BEFORE = new RegExp(`^${SPACE}+`, "u");
 const WORDS = new RegExp(`^[${LETTERS}](?:[${LETTERS}${HIDDEN}'\\u2019.\\-]|${SPACE})*$`, "u");
+const OTHER_WORDS = new RegExp(`^${OTHER_WORD}$`, "u");
 const TAG = /^(?:<|&lt;)(\/?)[A-Za-z][^<>]*(?<!\/)(?:>|&gt;)$/u;
 const CONVERSION = /^%.*[a-z@]$/u;
 const QUOTATION = new RegExp(
@@ -37,8 +38,8 @@ export class Protected {
   #foreignWords;
   letterlessStay;
 
-  /** `description` is that of `protected`; `foreignWords` finds words with letters that the model does not know. */
-  constructor(inner, description, foreignWords) {
+  /** `description` is that of `protected`. */
+  constructor(inner, description) {
     const { patterns, separators, known_words, foreign_words, source, anywhere, letterless_stay = true } = description;
     this.#inner = inner;
     this.#pattern = new RegExp(["[\\ue001-\\ue009]", ...NAMES, ...patterns].map((one) => `(?:${one})`).join("|"), "gu");
@@ -47,12 +48,12 @@ export class Protected {
     this.#anywhere = anywhere;
     this.letterlessStay = letterless_stay;
     this.#known = known_words === null ? null : new WordFilter(known_words);
-    this.#foreignWords = foreign_words ? foreignWords : () => [];
+    this.#foreignWords = (line) => (foreign_words && inner.foreignWords?.(line)) || [];
   }
 
   /** A source line, or a target line by the `items` of its source: {pieces, offsets, items, quotation}. */
   segment(line, items = []) {
-    const masked = this.#isSource ? this.#mask(line) : this.#maskTarget(line, items);
+    const masked = this.#isSource ? this.#mask(this.#narrow(line)) : this.#maskTarget(line, items);
     const { pieces, offsets } = this.#inner.segment(masked.text);
     const end = masked.spans.at(-1)?.[1] ?? 0;
     const startOf = (place) => masked.spans[place]?.[0] ?? end;
@@ -66,7 +67,7 @@ export class Protected {
 
   /** The words of a source that are read as others. */
   typingErrors(line) {
-    const { text, spans } = this.#mask(line);
+    const { text, spans } = this.#mask(this.#narrow(line));
     const errors = this.#inner.typingErrors?.(text) ?? [];
     return errors.map(({ start, end, read_as }) => ({ start: spans[start][0], end: spans[end - 1][1], read_as }));
   }
@@ -74,6 +75,11 @@ export class Protected {
   /** Text in which placeholders are still to be restored. */
   join(pieces) {
     return this.#inner.join(pieces.map((piece) => PLACEHOLDERS[NAMES.indexOf(piece)] ?? piece));
+  }
+
+  /** A source as items are found in it. */
+  #narrow(line) {
+    return this.#inner.narrow?.(line) ?? line;
   }
 
   #mask(line) {
@@ -187,7 +193,7 @@ function plain(written) {
 
 /** Where a line has a word that is an item, in either form of its letters, and outside what is replaced; else null. */
 function placeOfWord(line, word, replaced) {
-  if (!WORDS.test(word)) return null;
+  if (!WORDS.test(word) && !OTHER_WORDS.test(word)) return null;
   for (const form of [word, word.normalize("NFD")]) {
     const escaped = form.replace(/[.]/gu, "\\$&");
     const found = matches(new RegExp(`(?<![${LETTERS}0-9])${escaped}(?![${LETTERS}0-9])`, "gu"), line);

@@ -101,6 +101,10 @@ class Normalised {
     return this.#form.foreignWords(line);
   }
 
+  narrow(line) {
+    return this.#form.narrow(line);
+  }
+
   typingErrors(line) {
     return this.#form.typingErrors(line);
   }
@@ -111,7 +115,7 @@ export function openSegmentation(description, model) {
   let segmentation = openInner(description, model);
   if (description.normal_form) segmentation = new Normalised(segmentation, description.normal_form);
   if (!description.protected) return segmentation;
-  return new Protected(segmentation, description.protected, (line) => segmentation.foreignWords?.(line) ?? []);
+  return new Protected(segmentation, description.protected);
 }
 
 function openInner(description, model) {
