@@ -175,3 +175,15 @@ def test_files_of_different_languages_are_not_one_text(tmp_path: Path) -> None:
     )
     assert read(tmp_path, ("ko", "en"))[0][:2] == [("나", "a")] * 2
     assert len(list(read_pairs([[tmp_path / "a.csv"], [tmp_path / "b.csv"]]))) == 2  # no command that they belong to
+
+
+def test_all_rows_are_read_whatever_the_sheet_says_of_its_size(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (("en", "ko"), ("a", "나"), ("b_x000D_\nc", "다")):
+        book.active.append(row)
+    book.save(tmp_path / "whole.xlsx")
+    path = tmp_path / "book.xlsx"
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(path, "w") as written:
+        for name in whole.namelist():
+            written.writestr(name, whole.read(name).replace(b'<dimension ref="A1:B3"', b'<dimension ref="A1:B2"'))
+    assert read(path)[0] == [("a", "나"), ("b c", "다")]

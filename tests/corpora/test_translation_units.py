@@ -176,6 +176,15 @@ def test_units_that_nobody_has_confirmed_are_left_out(tmp_path: Path) -> None:
     assert said[1].endswith("1 of 2 records left out: 1 fuzzy")
 
 
+def test_the_languages_of_xliff_are_those_of_its_first_file(tmp_path: Path) -> None:
+    files = (
+        f'<file source-language="{source}" target-language="{target}"><body>{trans_unit(*texts)}</body></file>'
+        for source, target, *texts in (("en", "de", "sea", "Meer"), ("de", "en", "Regen", "rain"))
+    )
+    path = write(tmp_path / "text.xliff", f'<xliff version="1.2">{"".join(files)}</xliff>')
+    assert read(path)[0] == [("sea", "Meer"), ("rain", "Regen")]
+
+
 def test_segments_of_xliff_2_are_pairs(tmp_path: Path) -> None:
     text = (
         '<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" trgLang="ko"><file id="f">'

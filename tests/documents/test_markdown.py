@@ -234,3 +234,21 @@ def test_titles_of_such_blocks_are_told() -> None:
     text = ':::tip Mein Titel\nHund\n:::\n\n=== "Karte"\n\n    Text\n\n> [!tip] Titel\n> Mann\n'
     document = open_document(".md", text.encode(), Languages("de", "en"))
     assert (document.texts, document.untranslated) == (["Hund", "Text", "Mann"], ["line 1", "line 5", "line 9"])
+
+
+def test_a_translation_stands_where_its_text_stood() -> None:
+    for before, after in (
+        ("| `date` | date |\n|---|---|\n| 1 | 1 |\n", "| `date` | DATE |\n|---|---|\n| 1 | 1 |\n"),
+        ("| A | B |\n|--|--|\n| ![n](n.png) | n |\n", "| A | B |\n|--|--|\n| ![n](n.png) | N |\n"),
+        ("[[1]](http://x) ein\n", "[\\[1\\]](http://x) EIN\n"),
+        ("Text[^source]\n\n[^source]: source\n", "TEXT[^source]\n\n[^source]: SOURCE\n"),
+        ("> [^a]: a b\n", "> [^a]: A B\n"),
+        ("ein\n: ein\n", "EIN\n: EIN\n"),
+    ):
+        assert translated(".md", before.encode()).decode() == after
+
+
+def test_links_of_wikis_citations_and_tables_of_contents_stay() -> None:
+    text = "[TOC]\n\n[[_TOC_]]\n\nHUND [[page name]] UND [@smith2004; @b, 3]\n"
+    before = text.replace("HUND", "hund").replace("UND", "und")
+    assert translated(".md", before.encode()).decode() == text

@@ -52,9 +52,17 @@ def test_the_language_of_a_page_becomes_the_target() -> None:
         assert translated(".html", given.encode()).decode() == expected
 
 
+def test_encodings_are_those_that_browsers_read_and_attributes_of_templates_stay() -> None:
+    for label, codec, text in (("gb2312", "gbk", "镕 a"), ("shift_jis", "cp932", "① a"), ("euc-kr", "cp949", "똠 a")):
+        page = f'<meta charset="{label}"><p>{text}</p>'
+        assert translated(".html", page.encode(codec)) == page.replace(" a", " A").encode(codec)
+    page = '<img alt="<?= $title ?>"><p title="<% a %>">B</p>'
+    assert translated(".html", page.encode()).decode() == page
+
+
 def test_a_page_in_another_encoding_than_it_declares_is_refused() -> None:
     for raw, message in (
-        (b'<meta charset="shift_jis">\xff\xff', r"is not UTF-8, nor in the encoding that it declares \(shift_jis\)"),
+        (b'<meta charset="shift_jis">\x81', r"is not UTF-8, nor in the encoding that it declares \(shift_jis\)"),
         (b'<meta charset="x-none">\xe9', r"is not UTF-8, nor in the encoding that it declares \(x-none\)"),
         (b"\xe9", "the file is not UTF-8"),
     ):

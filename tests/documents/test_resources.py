@@ -181,3 +181,29 @@ def test_lists_and_escaped_marks_of_android_are_translated() -> None:
     expected = before.replace("ein Hund", "EIN HUND").replace("zwei", "ZWEI").replace("da</a>", "DA</a>")
     expected = expected.replace('ein \\"Hund\\"', 'EIN \\"HUND\\"').replace('"ein  \\"Hund\\" "', '"EIN "HUND" "')
     assert translated("strings.xml", before.encode()).decode() == expected.replace("@hund", "@HUND")
+
+
+def test_tags_over_several_lines_stay_tags() -> None:
+    text = '{"a": "ein <a\\nhref=\\"x.html\\">Hund</a>\\nda"}'
+    expected = '{"a": "EIN <a\\nhref=\\"x.html\\">HUND</a>\\nDA"}'
+    assert translated(".json", text.encode()).decode() == expected
+
+
+def test_xml_that_becomes_utf_8_declares_it() -> None:
+    for suffix, body, expected in (
+        (
+            ".resx",
+            '<root><data name="a"><value>hund</value></data></root>',
+            '<root><data name="a"><value>Ö</value></data></root>',
+        ),
+        ("strings.xml", '<resources><string name="a"><![CDATA[hund]]></string></resources>', None),
+    ):
+        declared = f'<?xml version="1.0" encoding="iso-8859-1"?>{body}'
+        found = translated(suffix, declared.encode(), lambda text: "Ö").decode()
+        expected = expected or body.replace("hund", "Ö")
+        assert found == f'<?xml version="1.0" encoding="utf-8"?>{expected}'
+
+
+def test_what_android_marks_as_no_text_stays() -> None:
+    text = '<resources xmlns:xliff="x"><string name="a">von <xliff:g id="n">ab %1$s</xliff:g> an</string></resources>'
+    assert translated("strings.xml", text.encode()).decode() == text.replace(">von ", ">VON ").replace(" an<", " AN<")

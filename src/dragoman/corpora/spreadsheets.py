@@ -150,7 +150,9 @@ def _damage_as_input_error(path: Path) -> Iterator[None]:
 
 def _xlsx_rows(path: Path, sheet: Any) -> _Rows:
     from openpyxl.cell.cell import ERROR_CODES
+    from openpyxl.utils.escape import unescape
 
+    sheet.reset_dimensions()  # as the file declares them they may be too small
     rows = enumerate(sheet.iter_rows(values_only=True), 1)
     while True:
         with _damage_as_input_error(path):
@@ -159,7 +161,7 @@ def _xlsx_rows(path: Path, sheet: Any) -> _Rows:
             return
         yield (
             f"{path}, {sheet.title}!{numbered[0]}",
-            [None if cell is None or cell in ERROR_CODES else str(cell) for cell in numbered[1][:_WIDEST]],
+            [None if cell is None or cell in ERROR_CODES else unescape(str(cell)) for cell in numbered[1][:_WIDEST]],
         )
 
 

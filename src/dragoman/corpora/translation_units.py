@@ -87,6 +87,7 @@ def open_xliff(path: Path, file: BinaryIO) -> Table:
         InputError: as for `open_tmx`.
     """
     names = [SOURCE, TARGET]
+    first: list[str] = []
 
     def start(element: Element) -> None:
         """Note the languages of a file."""
@@ -96,6 +97,7 @@ def open_xliff(path: Path, file: BinaryIO) -> Table:
         )
         if codes[0] and codes[1] and codes[0] != codes[1]:
             names[:] = [known_language(code) or code for code in codes if code]
+            first[:] = first or names
 
     def trans_unit(element: Element) -> Iterator[Record]:
         source, target = (next(element.iterchildren(f"{{*}}{side}"), None) for side in (SOURCE, TARGET))
@@ -121,7 +123,7 @@ def open_xliff(path: Path, file: BinaryIO) -> Table:
     readers = {"trans-unit": trans_unit, "unit": unit}
     starts = {"file": start, "xliff": start}
     units = read_elements(path, file, "xliff", readers, starts=starts, forgotten=("group", "file", "header"))
-    return _table(path, _records(path, units, readers), names)
+    return _table(path, _records(path, units, readers), first)
 
 
 def _records(
@@ -144,7 +146,7 @@ def _table(path: Path, records: Iterator[tuple[str, Record]], first: list[str]) 
     languages = dict.fromkeys(name for record in sample for name in record)
     names = sorted(languages, key=lambda name: not any(base_language(name) == base_language(one) for one in first))
     if not names or set(names) == set(first):
-        names = list(first)
+        names = list(first or (SOURCE, TARGET))
     return Table(path, names, chain(begun, records), sample, "languages")
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from dragoman.corpora.xml_stream import local_name
 from dragoman.documents.archives import Archive
-from dragoman.documents.document import Document, Languages, texts_alone
+from dragoman.documents.document import Document, Languages, declaring_utf8, texts_alone
 from dragoman.documents.pages import translated_attributes, with_attributes, with_language
 from dragoman.errors import InputError
 
@@ -106,6 +106,6 @@ def _text_spans(texts: dict[str, str], package: str, kinds: dict[str, str]) -> I
 
 def _decoded(content: bytes) -> str:
     try:
-        return content.decode("utf-8")
+        return declaring_utf8(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise InputError("a page of the book is not UTF-8") from None

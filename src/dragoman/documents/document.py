@@ -101,6 +101,11 @@ def decoded(content: bytes) -> tuple[str, str]:
         raise InputError("the file is not UTF-8") from None
 
 
+def declaring_utf8(xml: str) -> str:
+    """The text of XML in UTF-8, whose declaration says so: what is written may not be in the encoding that it named."""
+    return _ENCODING.sub(r"\g<1>utf-8", xml, count=1)
+
+
 def line_places(text: str, starts: Iterable[int]) -> list[str]:
     """The lines of these positions in a text, for messages; `starts` must be in order."""
     places: list[str] = []
@@ -114,23 +119,22 @@ def line_places(text: str, starts: Iterable[int]) -> list[str]:
     return places
 
 
+_ENCODING = re.compile(r"""\A(<\?xml\b[^>]*?\bencoding\s*=\s*["'])(?!utf-?8["'])[\w:.-]+""", re.IGNORECASE)
 CASES = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal|choice)\s*,")
 """Begins a message of ICU with cases, whose keywords are no words: such texts stay as they are."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _BREAKS = {"\n": "<br data-line>", "\r": "<br data-return>", "\t": "<br data-tab>"}
 """What stands for line breaks and tabs, which divide a text: in menus, keys stand behind a tab."""
+_SHOWN = str.maketrans({"<": "&lt;", ">": "&gt;", **_BREAKS})
+"""Characters between tags as HTML."""
 
 
 def as_html(text: str) -> str:
     """Text of a program or a cell as HTML: its tags stay tags, its line breaks and tabs divide it."""
     escaped = text.replace("&", "&amp;")
-    pieces = _TAG.split(escaped)
     tags = [*_TAG.findall(escaped), ""]
-    shown = (piece.replace("<", "&lt;").replace(">", "&gt;") for piece in pieces)
-    markup = "".join(piece + tag for piece, tag in zip(shown, tags, strict=True))
-    for sign, written in _BREAKS.items():
-        markup = markup.replace(sign, written)
-    return markup
+    shown = (piece.translate(_SHOWN) for piece in _TAG.split(escaped))
+    return "".join(piece + tag for piece, tag in zip(shown, tags, strict=True))
 
 
 def as_text(markup: str) -> str:

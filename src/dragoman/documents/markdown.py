@@ -24,11 +24,11 @@ _FRONT = re.compile(
     r"\A(?:---[ \t]*\r?\n.*?^(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?^\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_KEPT = re.compile(r"\[\^[^\]\s]+\]|\A\[[ xX]\](?= )|\{(?::|[#.][\w-])[^{}]*\}")
-"""Footnotes, boxes of tasks, and attributes such as the {#name} of a heading."""
+_KEPT = re.compile(r"\[\^[^\]\s]+\]|\A\[[ xX]\](?= )|\{(?::|[#.][\w-])[^{}]*\}|\[-?@[^\[\]]+\]|\A\[TOC\]\Z")
+"""Footnotes, boxes of tasks, attributes such as the {#name} of a heading, citations, and [TOC]."""
 _FORMULA_IN_TEXT = re.compile(r"(\${1,2})(?=\S)(?:\\.|[^$\\\n])+(?<!\s)\1(?!\d)")
-_RAW = re.compile(rf"{_FORMULA_IN_TEXT.pattern}|\{{[%{{].{{0,999}}?[%}}]\}}")
-"""Formulas, and what templates fill in: signs of Markdown mean nothing there."""
+_RAW = re.compile(rf"{_FORMULA_IN_TEXT.pattern}|\{{[%{{].{{0,999}}?[%}}]\}}|\[\[[^\[\]\n]+\]\](?![(\[])")
+"""Formulas, what templates fill in, and links of wikis: signs of Markdown mean nothing there."""
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _HTML_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|(?<=~)~")
@@ -109,14 +109,16 @@ _DEFINITION = re.compile(r"\A((?: {0,3}>)* {0,3})(?::(?=[ \t])|\[\^[^\]\s]+\]:)[
 """Blocks of MkDocs, Docusaurus, Pandoc, GitHub and templates, which CommonMark takes for text."""
 
 
-def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
-    """The lines as CommonMark understands them, and the numbers of lines with a title, which stays untranslated.
+def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int], dict[int, int]]:
+    """The lines as CommonMark understands them, the numbers of lines with a title, which stays untranslated, and where
+    the text of a definition or a footnote begins in its line, by number.
 
     Lines that begin or end other blocks become empty, the text of blocks of MkDocs loses its indent, and definitions
     and footnotes become items.
     """
     result: list[str] = []
     titles: list[int] = []
+    definitions: dict[int, int] = {}
     fence = ""
     margins = [0]
     for number, line in enumerate(lines):
@@ -141,8 +143,12 @@ def _as_commonmark(lines: list[str]) -> tuple[list[str], list[int]]:
             result.append("\n")
             continue
         inside = line[margins[-1] :] if line.strip() else line
-        result.append(_DEFINITION.sub(r"\1- ", inside, count=1))
-    return _without_formulas(result), titles
+        defined = _DEFINITION.match(inside)
+        if defined is not None:
+            definitions[number] = len(line) - len(inside) + defined.end()
+            inside = f"{defined[1]}- {inside[defined.end() :]}"
+        result.append(inside)
+    return _without_formulas(result), titles, definitions
 
 
 def _without_formulas(lines: list[str]) -> list[str]:
@@ -197,8 +203,11 @@ def _texts(text: str) -> tuple[list[_TextBlock], list[int]]:
     for normalize in ("normalizeLink", "normalizeLinkText"):  # addresses stay as they are
         setattr(parser, normalize, lambda url: url)
     blocks: list[_TextBlock] = []
-    known, titles = _as_commonmark([text[start:end] for start, end in lines])
+    known, titles, definitions = _as_commonmark([text[start:end] for start, end in lines])
     lost = [lines[number][0] for number in titles]
+    for number, offset in definitions.items():
+        lines[number] = (lines[number][0] + offset, lines[number][1])
+    behind = 0
     in_table, in_paragraph = False, True
     for token in parser.parse("".join(known)):
         if token.type in ("table_open", "table_close"):
@@ -208,13 +217,15 @@ def _texts(text: str) -> tuple[list[_TextBlock], list[int]]:
             in_paragraph = token.type == "paragraph_open" or underlined
         if token.map is None or token.type not in ("inline", "html_block"):
             continue
-        behind = blocks[-1].end if blocks else 0
         own = [(max(start, behind), end) for start, end in lines[slice(*token.map)] if end > behind]
         inline = _inline(token) if token.type == "inline" else None
-        if not own or not (Markup(token.content).texts if inline is None else inline.has_words):
-            continue
         content = token.content.rstrip("\n")
+        if not own or not content:
+            continue
         spans = _located(text, own, content.replace("|", "\\|") if in_table else content)
+        behind = behind if spans is None else spans[-1][1]  # what follows has its text behind this one
+        if not (Markup(content).texts if inline is None else inline.has_words):
+            continue
         if spans is None:
             lost.append(own[0][0])
             continue

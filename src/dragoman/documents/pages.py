@@ -20,8 +20,14 @@ _ATTRIBUTES = frozenset(("alt", "aria-label", "placeholder", "title"))
 """Attributes that readers see or hear."""
 _LOOKED_AT = 4096
 """Bytes in which a page declares its encoding; browsers look at 1,024."""
-_LATIN = frozenset(("iso8859-1", "ascii"))
-"""Encodings that browsers read as windows-1252."""
+_READ_AS = {
+    **dict.fromkeys(("iso8859-1", "ascii"), "cp1252"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
+"""What browsers read encodings as: larger ones."""
+_TEMPLATE = re.compile(r"<\?|<%")
 _ROOT = re.compile(r"<html\b[^>]*>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"""(?P<name>[ \t\n\r\f](?:xml:)?lang\s*=\s*)(?P<quote>["']?)(?P<code>[\w-]+)""", re.IGNORECASE)
 
@@ -55,7 +61,7 @@ def translated_attributes(page: str) -> dict[str, int]:
         line += page.count("\n", position, start)
         position = start
         value = unescaped(page[start:end])
-        if has_letter(value):
+        if has_letter(value) and not _TEMPLATE.search(value):  # what a server fills in
             lines.setdefault(value, line)
     return lines
 
@@ -100,7 +106,7 @@ def _codec(name: str) -> str | None:
         "a".encode(codec)
     except (LookupError, UnicodeError):
         return None
-    return "cp1252" if codec in _LATIN else codec
+    return _READ_AS.get(codec, codec)
 
 
 def with_language(page: str, languages: Languages) -> str:

@@ -16,7 +16,17 @@ from xml.parsers import expat
 
 import yaml
 
-from dragoman.documents.document import CASES, Document, Languages, as_html, as_text, decoded, line_places, texts_alone
+from dragoman.documents.document import (
+    CASES,
+    Document,
+    Languages,
+    as_html,
+    as_text,
+    declaring_utf8,
+    decoded,
+    line_places,
+    texts_alone,
+)
 from dragoman.documents.html_text import unescaped
 from dragoman.errors import InputError
 from dragoman.text.raw_lines import has_letter
@@ -211,9 +221,11 @@ def read_android_strings(content: bytes, languages: Languages) -> Document:
         markup = _ANDROID_ESCAPE.sub(_shown_escape, raw)
         if section is None:
             markup = _ENTITY.sub(r"<span data-entity translate=no>\1</span>", markup)
+            markup = markup.replace("<xliff:g", "<xliff:g translate=no")
 
         def written(translated: str) -> str:
             translated = re.sub(r"<span data-entity translate=no>([^<]*)</span>", r"&\1;", translated)
+            translated = translated.replace("<xliff:g translate=no", "<xliff:g")
             translated = translated.replace("<br data-line>", "\\n").replace("<br data-tab>", "\\t")
             translated = re.sub(r"<br data-code=(\w+)>", r"\\u\1", translated)
             result = re.sub(rf"(?<!\\){quotes}(?![^<]*>)|\A[@?]", r"\\\g<0>", translated)
@@ -245,12 +257,12 @@ def _shown_escape(escape: re.Match[str]) -> str:
 
 def _decoded_xml(content: bytes) -> tuple[str, str]:
     """As `decoded`, of XML that is not damaged."""
-    result = decoded(content)
+    text, encoding = decoded(content)
     try:
         expat.ParserCreate().Parse(content, True)
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(f"the file is not XML, or is damaged: {error}") from None
-    return result
+    return (text if encoding.startswith("utf-16") else declaring_utf8(text)), encoding
 
 
 def _readable(
