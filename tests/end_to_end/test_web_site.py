@@ -350,7 +350,7 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     requests = _requests(
         *({"text": line, "n_best": 3} for line in lines),
         {"text": "ab {x} c {y}", "prefix": "{y} C", "constraints": ["{x} A"]},
-        {"text": "ab {x}", "prefix": "A", "count": 2},
+        {"text": "{y} ab {x}", "prefix": "{y} A", "count": 2},
         *({"text": text} for text in ("12.5 – 3", "{x}: {y}", '"{x}"')),
         *({"text": "“ab {x}”", "prefix": prefix} for prefix in ("“A", "A")),
     )
@@ -373,7 +373,7 @@ def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[
     for answer, prefix in ((quoted, "“A"), (bare, "A")):
         assert answer["results"][0]["text"] == translator.translate("“ab {x}”", prefix=prefix).text
     assert [one["text"] for one in completed["completions"]] == [
-        one.text for one in translator.complete("ab {x}", "A", count=2)
+        one.text for one in translator.complete("{y} ab {x}", "{y} A", count=2)
     ]
 
 

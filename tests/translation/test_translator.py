@@ -9,10 +9,12 @@ import pytest
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
-from dragoman.text.items import KINDS, MOST, NAMES, Items
+from dragoman.text.items import KINDS, MOST, NAMES, PLACEHOLDERS, Items
 from dragoman.text.segmentation import Segments
+from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.characters import WhitespaceSegmentation
 from dragoman.text.segmentation.protected import ProtectedSegmentation
+from dragoman.text.segmentation.subwords import train_case_marks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding
@@ -355,6 +357,25 @@ def test_the_best_completion_is_the_best_translation(copier):
     banned = copier.with_options(ban=["b"]).complete("ab cd", "a", 20)
     assert banned
     assert not any(word.startswith("b") for one in banned for word in one.text.split())
+
+
+def test_a_word_in_capitals_behind_an_item_is_completed(toy_engine):
+    def copy_or_end(source, prefix):
+        begun = list(prefix[1:])
+        going_on = begun == list(source[: len(begun)]) and len(begun) < len(source)
+        return {source[len(begun)] if going_on else EOS: 0.9, UNK: 0.1}
+
+    lines = ["in Monaten", "in Tagen", "monaten und tagen"] * 10
+    segmentation = train_case_marks(lines, "bpe", 30).extended(PLACEHOLDERS)
+    pieces = {piece for line in [*lines, "a m o n t"] for piece in segmentation.segment(line).pieces}
+    vocabulary = Vocabulary([*MARKS, *NAMES, *sorted(pieces - {*MARKS, "<unk>"})])
+    items = Items([KINDS["number"].pattern])
+    sides = [TextSide(ProtectedSegmentation(segmentation, items, source=own), vocabulary) for own in (True, False)]
+    translator = Translator(
+        toy_engine(len(vocabulary), answer=copy_or_end), *sides, SearchConfig(beam=3, normalisation="none")
+    )
+    for prefix in ("in 27 M", "in 27 Mo", "in 27 "):
+        assert translator.complete("in 27 Monaten", prefix, 3)[0].text == "in 27 Monaten", prefix
 
 
 def test_the_next_word_is_that_of_the_place_where_a_prefix_ends():

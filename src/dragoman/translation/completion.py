@@ -10,6 +10,8 @@ import numpy as np
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import ShortlistEngine, refuse_nan
 from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
+from dragoman.text.items import restore
+from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import BOS, EOS, UNK
 from dragoman.translation.prepared_lines import PreparedLine
@@ -17,6 +19,8 @@ from dragoman.translation.source_encoding import SourceEncoder
 
 MAX_CONTINUATIONS = 200
 """The most probable next segments among which `CompletionPrefixes` looks for words."""
+MAX_BEGUN = 4
+"""Beginnings of an unfinished word from which it looks for them; a mark of capitals is one, too."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,32 @@ class CompletionPrefixes:
         if not prefix[-1:].isspace():
             done = self.target.encode(prefix.rpartition(" ")[0], line.source.items).ids
             if len(done) < len(given):
-                completions += [one for one in self._next_segments(line, done) if self._extends(one[0], prefix)]
+                completions += self._finished_words(line, prefix, done)
         completions.sort(key=lambda one: -one[1])
         return [given, *(ids for ids, _ in completions[: 3 * count])]
 
-    def _extends(self, ids: Sequence[int], prefix: str) -> bool:
-        text = self.target.decode(ids)
-        return len(text) > len(prefix) and text.startswith(prefix)
+    def _finished_words(self, line: PreparedLine, prefix: str, done: Sequence[int]) -> list[tuple[list[int], float]]:
+        """Ids that begin with `done`, the finished words of the prefix, and end with a segment that goes on from the
+        unfinished one, in whatever segments this begins; and their log-probabilities.
+        """
+        found: list[tuple[list[int], float]] = []
+        begun = [(list(done), 0.0)]
+        for _ in range(MAX_BEGUN):
+            if not begun:
+                break
+            begun.sort(key=lambda one: one[1])
+            for ids, total in self._next_segments(line, begun.pop()[0]):
+                text = restore(self.target.decode_masked(ids), line.source.items)
+                if len(text) > len(prefix) and text.startswith(prefix):
+                    found.append((ids, total))
+                elif prefix.startswith(text) and ids != list(line.constraints.prefix) and self._may_begin(ids, prefix):
+                    begun.append((ids, total))
+        return found
+
+    def _may_begin(self, ids: Sequence[int], prefix: str) -> bool:
+        """Whether the last segment may begin the last word of the prefix: no mark of capitals if it has none."""
+        [piece] = self.target.vocabulary.pieces(ids[-1:])
+        return piece not in MARKS or prefix.rpartition(" ")[2][:1].isupper()
 
     def _next_segments(self, line: PreparedLine, ids: Sequence[int]) -> list[tuple[list[int], float]]:
         """`ids` with one of the most probable next segments, and the log-probability of all."""

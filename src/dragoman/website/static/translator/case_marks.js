@@ -5,7 +5,7 @@ import { codePoints } from "./code_points.js";
 const [CAPITAL, CAPITALS, ALL_CAPITALS, TITLE_CASE, LOWER_CASE, END] = "⇧⇪⟪⤊⤋⟫";
 const OF_TEXT = new Map(Object.entries({ "⇧": "↑", "⇪": "↑", "⟪": "«", "⤊": "↑", "⤋": "↓", "⟫": "»", "▁": " " }));
 const SEVERAL = new Map([[ALL_CAPITALS, 3], [TITLE_CASE, 4], [LOWER_CASE, 3]]);
-const MARKS = new Set([CAPITAL, CAPITALS, ...SEVERAL.keys(), END]);
+export const MARKS = new Set([CAPITAL, CAPITALS, ...SEVERAL.keys(), END]);
 const LETTERS = "[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{Nl}\\p{No}\\u0300-\\u036f]*";
 const WORD = new RegExp(LETTERS, "gu");
 const MARK_OR_WORD = new RegExp(`[⇧⇪⟪⤊⤋⟫]|${LETTERS}`, "gu");

@@ -2,6 +2,7 @@
 
 import { heaviestWords, segmentWeights, surfaceSpans, wordLinks } from "./alignment.js";
 import { beamSearch } from "./beam_search.js";
+import { MARKS } from "./case_marks.js";
 import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
 import { featuresOf } from "./confidence.js";
 import { Constraints } from "./constraints.js";
@@ -12,6 +13,7 @@ import { faults, repetitionOrders, searchWithoutRepetition } from "./second_sear
 
 const MAX_SEGMENTS = 1000; // of a source; the rest is not translated
 const MAX_CONTINUATIONS = 200; // the most probable next segments among which `complete` looks for words
+const MAX_BEGUN = 4; // beginnings of an unfinished word from which it looks for them
 const LETTER = /\p{L}/u;
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 
@@ -160,17 +162,30 @@ export class SentenceTranslator {
     if (prefix && !isSpace(codePoints(prefix).at(-1))) {
       const done = this.#target.encode(prefix.slice(0, Math.max(0, prefix.lastIndexOf(" "))), prepared.source.items).ids;
       if (done.length < given.length) {
-        const others = await this.#nextSegments(prepared, start, done, banned, pause);
-        found.push(...others.filter(({ ids }) => this.#extends(ids, prefix)));
+        found.push(...(await this.#finishedWords(prepared, start, prefix, given, done, banned, pause)));
       }
     }
     found.sort((one, other) => other.total - one.total);
     return [given, ...found.slice(0, 3 * count).map(({ ids }) => ids)];
   }
 
-  #extends(ids, prefix) {
-    const text = this.#target.join(this.#target.pieces(ids));
-    return text.length > prefix.length && text.startsWith(prefix);
+  /** As `_finished_words` of translation/completion.py. */
+  async #finishedWords(prepared, start, prefix, given, done, banned, pause) {
+    const word = prefix.slice(prefix.lastIndexOf(" ") + 1);
+    const found = [];
+    const begun = [{ ids: done, total: 0 }];
+    for (let round = 0; round < MAX_BEGUN && begun.length; round++) {
+      begun.sort((one, other) => one.total - other.total);
+      for (const next of await this.#nextSegments(prepared, start, begun.pop().ids, banned, pause)) {
+        const pieces = this.#target.pieces(next.ids);
+        const text = this.#target.join(pieces, prepared.source.items);
+        if (text.length > prefix.length && text.startsWith(prefix)) found.push(next);
+        else if (prefix.startsWith(text) && next.ids.join() !== given.join()) {
+          if (!MARKS.has(pieces.at(-1)) || /^\p{Lu}/u.test(word)) begun.push(next);
+        }
+      }
+    }
+    return found;
   }
 
   /** `ids` with one of the most probable next segments, and the log-probability of all: [{ids, total}]. */
