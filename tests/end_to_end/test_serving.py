@@ -526,6 +526,19 @@ def test_new_weights_are_taken_up_and_damaged_ones_are_not(light: Path, tmp_path
     _in_loop(_models(f"de:en={folder}"), steps)
 
 
+def test_the_folder_of_a_model_that_learns_is_not_read_again(light: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(light, tmp_path / "served"))
+    pair = LanguagePair("de", "en")
+
+    async def steps(models: Models) -> None:
+        before = await models.get(pair)
+        os.replace(shutil.copy(light / "manifest.json", tmp_path / "new"), folder / "manifest.json")
+        await models.refresh()
+        assert await models.get(pair) is before
+
+    _in_loop(_models(f"de:en={folder}", learning=[pair]), steps)
+
+
 def test_the_server_is_not_ready_while_a_model_is_loaded(light: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models, may_load = _models(f"de:en={light}"), threading.Event()
     load = models._open

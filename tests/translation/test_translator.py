@@ -337,6 +337,11 @@ def test_too_few_distinct_samples_give_one_warning(toy_engine, caplog):
     ]
 
 
+def test_a_prefix_without_its_constraints_is_refused(copier):
+    with pytest.raises(InputError, match="prefix and constraints differ in length"):
+        copier.translate(["a", "b"], prefix=["a", "b"], constraints=[["c"]])
+
+
 def test_completions_go_on_from_a_beginning_with_different_words(babbler):
     for prefix in ("", "a", "ab ", "ab c", "ab ch"):
         found = babbler.complete("ab cde f", prefix, 4)

@@ -13,7 +13,7 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -171,8 +171,10 @@ class Models:
         budget: int | None = None,
         device: DeviceName = "auto",
         memories: Mapping[LanguagePair, Memory] | None = None,
+        learning: Collection[LanguagePair] = (),
     ) -> None:
-        """`budget` limits the bytes of the files of loaded models; `memories` are translation memories.
+        """`budget` limits the bytes of the files of loaded models; `memories` are translation memories. The models of
+        the pairs in `learning` learn: once they are loaded, their folders are not read again.
 
         Raises:
             ConfigError: two folders have the same languages.
@@ -188,6 +190,7 @@ class Models:
             self._slots[folder.pair] = _ModelSlot(folder)
         self._threads, self._budget, self._device = threads, budget, device
         self._memories = dict(memories or {})
+        self._learning = frozenset(learning)
         self._learnt: dict[LanguagePair, tuple[bytes, Sequence[str]]] = {}
         """Weights that were learnt since the server started; they replace the weights of the folder."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
@@ -253,7 +256,7 @@ class Models:
     async def refresh(self) -> None:
         """Take up the new weights of folders that have changed."""
         for slot in self._slots.values():
-            if slot.model is None or slot.loading is not None or slot.folder.pair in self._learnt:
+            if slot.model is None or slot.loading is not None or slot.folder.pair in self._learning:
                 continue
             now = await self._in_thread(slot.folder.fingerprint)
             if now in (slot.model.fingerprint, slot.refused):

@@ -73,7 +73,14 @@ def serve_folders(request: ServingRequest) -> None:
     memories: dict[LanguagePair, Memory] = {**given}
     for pair, model in learning.items():
         memories[pair] = LayeredMemory(model.memory, *([given[pair]] if pair in given else []))
-    models = Models(folders, threads=settings.threads, budget=settings.budget, device=device, memories=memories)
+    models = Models(
+        folders,
+        threads=settings.threads,
+        budget=settings.budget,
+        device=device,
+        memories=memories,
+        learning=learning.keys(),
+    )
     configure(quiet=request.general.quiet)
     serve(models, settings, address.host, address.port, learning=learning, preload=wanted.preload)
 

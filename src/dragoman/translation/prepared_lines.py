@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import ConfigError, InputError
@@ -61,8 +61,17 @@ def text_constraints(
         phrases: Iterable[str | Iterable[str]] = repeat(()) if constraints is None else constraints
         pairs: Iterable[tuple[str, str | Iterable[str]]] = zip(begins, phrases, strict=False)
     else:
-        pairs = zip(prefix, constraints, strict=True)
+        pairs = _paired(prefix, constraints)
     return text, (TextConstraints(begin, _phrases(each)) for begin, each in pairs)
+
+
+def _paired(
+    prefixes: Iterable[str], constraints: Iterable[str | Iterable[str]]
+) -> Iterator[tuple[str, str | Iterable[str]]]:
+    for begin, phrases in zip_longest(prefixes, constraints):
+        if begin is None or phrases is None:
+            raise InputError("prefix and constraints differ in length; give one of each for each line")
+        yield begin, phrases
 
 
 def checked_strings(lines: Iterable[str]) -> Iterator[str]:
