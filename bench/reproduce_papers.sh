@@ -30,8 +30,8 @@
 # Later, before any row of theirs: the claims of the two experiments named phrase-based, and the reading of the weights of
 # Luong's models, which is measured (aligned_word). After the first four rows: the order, main claims first. Rows of one
 # paper share models, whose weights another machine has not, so that those which need few more of them follow at once.
-# Then experiments that explain rows: luong2015-window and luong2015-standard; and, before any forward model of one layer,
-# the claims of sutskever2014-depth about reversal.
+# Then experiments that explain rows: luong2015-window, luong2015-feed (its claims before seeds 2 and 3) and
+# luong2015-standard; and, before any forward model of one layer, the claims of sutskever2014-depth about reversal.
 # After the rows: BLEU counts `<unk>` as one word, as the papers' scorer does, and an ensemble of the models of all seeds
 # counts as one system (docs/lab-book/2026-11-papers.md).
 # Words that occur once in the English text or twice in the German are unknown: 3.8 % of the words of the test sets.
@@ -113,7 +113,7 @@ every luong2015-table1 luong2015-figures5-6 luong2015-phrase-based luong2015-tab
 for experiment in sutskever2014-table1 sutskever2014-figure2 sutskever2014-figure3 sutskever2014-table2; do
     [ "$most" -lt 3 ] || reproduce "$experiment" 5
 done
-every luong2015-window luong2015-standard cho2014-tables2-3 cho2014-figures4-5 luong2015-table4 luong2015-table2 \
-    sutskever2014-depth luong2015-table3
+every luong2015-window luong2015-feed luong2015-standard cho2014-tables2-3 cho2014-figures4-5 luong2015-table4 \
+    luong2015-table2 sutskever2014-depth luong2015-table3
 [ "${TOKENS:-1024}" -ne 1024 ] || python "$BENCH/reproduction_page.py"
 [ "$ONLY_PAGES" ] || [ ${#UNFINISHED[@]} -eq 0 ] || { echo "without all of their values: ${UNFINISHED[*]}" >&2; exit 2; }
