@@ -157,6 +157,9 @@ def test_a_book_keeps_its_parts() -> None:
     page = BOOK["OEBPS/a b.xhtml"].replace('"de"', '"en"').replace("ein <b>Hund", "EIN <b>HUND").replace(">é", ">É")
     assert part(found, "OEBPS/a b.xhtml") == page
     assert part(found, "OEBPS/toc.ncx") == BOOK["OEBPS/toc.ncx"].replace("Kapitel", "KAPITEL")
+    latin = {"OEBPS/a b.xhtml": '<?xml version="1.0" encoding="iso-8859-1"?><html><p>hund</p></html>'}
+    found = translated(".epub", _archive({**BOOK, **latin}), lambda text: "Ö")
+    assert part(found, "OEBPS/a b.xhtml") == '<?xml version="1.0" encoding="utf-8"?><html><p>Ö</p></html>'
     hidden = '<e xmlns="x"><CipherReference URI="OEBPS/a%20b.xhtml"/></e>'
     with pytest.raises(InputError, match="the pages of the book are encrypted"):
         translated(".epub", _archive({**BOOK, "META-INF/encryption.xml": hidden}))

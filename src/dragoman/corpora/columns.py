@@ -159,11 +159,8 @@ def _given(table: Table, wanted: str, side: str) -> str:
     if wanted.isdecimal() and 1 <= int(wanted) <= len(table.names):
         return table.names[int(wanted) - 1]
     role = role_of(wanted)
-    same = [name for name in table.names if role is not None and role_of(name) == role]
-    if len(same) != 1 and _language(role):
-        base = base_language(str(role))
-        same = [name for name in table.names if base_language(role_of(name) or "") == base]
-    if len(same) == 1 or (same and table.what == "languages"):  # a unit has the one or the other variant of a language
+    same = [table.names[index] for index in _columns_of(table, [role_of(name) for name in table.names], role)]
+    if len(same) == 1:
         return same[0]
     unknown = [name for name in table.names if name in (SOURCE, TARGET)]
     if table.what == "languages" and unknown and _language(role) and not same:
@@ -219,9 +216,10 @@ def _by_names(table: Table, languages: Sequence[str] | None) -> tuple[int, int] 
         if len(indices) > 2:
             indices = [index for index in indices if _is_common(names[index], roles[index])]
         if languages is not None:
-            source, target = (_of_language(table, roles, indices, one) for one in languages)
-            if source is not None and target is not None and source != target:
-                return source, target
+            named = [role if index in indices else None for index, role in enumerate(roles)]
+            wanted = [_columns_of(table, named, one) for one in languages]
+            if all(len(same) == 1 for same in wanted) and wanted[0] != wanted[1]:
+                return wanted[0][0], wanted[1][0]
         if table.what == "languages":  # a unit has the one or the other variant of a language
             indices = list({base_language(roles[index] or ""): index for index in reversed(indices)}.values())[::-1]
         if len(indices) == 2 and roles[indices[0]] != roles[indices[1]]:
@@ -229,13 +227,14 @@ def _by_names(table: Table, languages: Sequence[str] | None) -> tuple[int, int] 
     return None
 
 
-def _of_language(table: Table, roles: Sequence[str | None], indices: Sequence[int], language: str) -> int | None:
-    """The index of the column of a language, else of its only variant; the first variant if a unit has one of them."""
-    for form in (str, base_language):
-        same = [index for index in indices if form(roles[index] or "") == form(language)]
-        if len(same) == 1 or (same and table.what == "languages"):
-            return same[0]
-    return None
+def _columns_of(table: Table, roles: Sequence[str | None], role: str | None) -> list[int]:
+    """The index of the only column with a role, else of all in variants of this language; of the first of these where a
+    unit has the one or the other variant.
+    """
+    same = [index for index, own in enumerate(roles) if own is not None and own == role]
+    if len(same) != 1 and _language(role):
+        same = [index for index, own in enumerate(roles) if base_language(own or "") == base_language(str(role))]
+    return same[:1] if table.what == "languages" else same
 
 
 def is_header(cells: Sequence[str]) -> bool:

@@ -243,7 +243,9 @@ def _forbids_translation(attribute: re.Match[str]) -> bool:
 
 
 def attribute_values(source: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """The spans of attribute values, [start, end) without quotes; elements that are not translated are left out."""
+    """The spans of attribute values, [start, end) without quotes; elements that are not translated are left out, and so
+    are values with code of a template.
+    """
     skipped: _Skipped | None = None
     for token in _tokens(source, None):
         if skipped is not None:
@@ -259,7 +261,7 @@ def attribute_values(source: str, names: frozenset[str]) -> Iterator[tuple[int, 
                 position = attribute.end()
                 if attribute["name"].lower() in names:
                     group = next((name for name in ("double", "single", "bare") if attribute[name]), None)
-                    if group is not None:
+                    if group is not None and not any(code in attribute[group] for code in _CODE_OF_TEMPLATES):
                         yield attribute.span(group)
 
 

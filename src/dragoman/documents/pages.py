@@ -27,7 +27,6 @@ _READ_AS = {
     "euc_kr": "cp949",
 }
 """What browsers read encodings as: larger ones."""
-_TEMPLATE = re.compile(r"<\?|<%")
 _ROOT = re.compile(r"<html\b[^>]*>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"""(?P<name>[ \t\n\r\f](?:xml:)?lang\s*=\s*)(?P<quote>["']?)(?P<code>[\w-]+)""", re.IGNORECASE)
 
@@ -61,7 +60,7 @@ def translated_attributes(page: str) -> dict[str, int]:
         line += page.count("\n", position, start)
         position = start
         value = unescaped(page[start:end])
-        if has_letter(value) and not _TEMPLATE.search(value):  # what a server fills in
+        if has_letter(value):
             lines.setdefault(value, line)
     return lines
 

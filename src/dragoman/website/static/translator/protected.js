@@ -53,7 +53,7 @@ export class Protected {
 
   /** A source line, or a target line by the `items` of its source: {pieces, offsets, items, quotation}. */
   segment(line, items = []) {
-    const masked = this.#isSource ? this.#mask(this.#narrow(line)) : this.#maskTarget(line, items);
+    const masked = this.#isSource ? this.#mask(line) : this.#maskTarget(line, items);
     const { pieces, offsets } = this.#inner.segment(masked.text);
     const end = masked.spans.at(-1)?.[1] ?? 0;
     const startOf = (place) => masked.spans[place]?.[0] ?? end;
@@ -67,7 +67,7 @@ export class Protected {
 
   /** The words of a source that are read as others. */
   typingErrors(line) {
-    const { text, spans } = this.#mask(this.#narrow(line));
+    const { text, spans } = this.#mask(line);
     const errors = this.#inner.typingErrors?.(text) ?? [];
     return errors.map(({ start, end, read_as }) => ({ start: spans[start][0], end: spans[end - 1][1], read_as }));
   }
@@ -77,12 +77,8 @@ export class Protected {
     return this.#inner.join(pieces.map((piece) => PLACEHOLDERS[NAMES.indexOf(piece)] ?? piece));
   }
 
-  /** A source as items are found in it. */
-  #narrow(line) {
-    return this.#inner.narrow?.(line) ?? line;
-  }
-
-  #mask(line) {
+  #mask(raw) {
+    const line = this.#inner.narrow?.(raw) ?? raw;
     const characters = codePoints(line);
     const found = this.#find(line).slice(0, NAMES.length);
     const items = found.map((span) => this.#written(characters.slice(...span).join("")));
